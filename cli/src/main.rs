@@ -1,0 +1,2 @@
+//! The `symidx` command.
+fn main() {}

@@ -1,0 +1,204 @@
+//! Reading: one input file (and its companions) in, one [`Image`] out.
+//!
+//! The only part of the indexer that names a file format or its crates. It
+//! never decides which symbol wins; that is `normalise`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::model::{Image, Store};
+
+pub mod elf;
+pub mod kallsyms;
+pub mod macho;
+
+/// What to read, and from where.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// Slice of a fat Mach-O by architecture name (`x86_64`, `arm64`, `arm64e`…).
+    pub arch: Option<String>,
+    /// Slice of a fat Mach-O by `LC_UUID`.
+    pub uuid: Option<[u8; 16]>,
+    /// Separate debug files named by the user; each is taken only on a match.
+    pub debug_files: Vec<PathBuf>,
+    /// Directories with `.build-id/xx/yyyy.debug` trees or debug files by name.
+    pub debug_dirs: Vec<PathBuf>,
+    /// Also look beside the file and in the system's debug directories.
+    pub auto_debug: bool,
+    /// kallsyms: a `/proc/modules` file, for the modules' ends.
+    pub modules: Option<PathBuf>,
+}
+
+/// Why an input cannot be read at all. (A damaged *part* is a warning in
+/// [`crate::model::Report`]; the rest is kept.)
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The operating system refused.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What was being done: `"open"`, `"map"`, `"read"`.
+        action: &'static str,
+        /// Its error.
+        source: std::io::Error,
+    },
+    /// The file is not what was expected, or is damaged beyond use.
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// File offset of the offending bytes, where there is one.
+        offset: Option<u64>,
+        /// What was expected there.
+        expected: String,
+        /// What was found.
+        found: String,
+        /// What the user can do.
+        advice: &'static str,
+    },
+    /// A fat file, and no choice (or a choice that is not there).
+    ChooseSlice {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for, if anything.
+        wanted: Option<String>,
+        /// The slices it has.
+        slices: Vec<Slice>,
+    },
+}
+
+/// One slice of a fat Mach-O file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// Architecture name, told apart by subtype (`arm64` from `arm64e`).
+    pub arch: &'static str,
+    /// `LC_UUID`, when the slice is readable and has one.
+    pub uuid: Option<[u8; 16]>,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub size: u64,
+}
+
+impl fmt::Display for InputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, action, source } => {
+                write!(f, "{}: cannot {action}: {source}", path.display())
+            }
+            Self::Malformed { path, offset, expected, found, advice } => {
+                write!(f, "{}: ", path.display())?;
+                if let Some(offset) = offset {
+                    write!(f, "at offset {offset:#x}: ")?;
+                }
+                write!(f, "expected {expected}, found {found}; {advice}")
+            }
+            Self::ChooseSlice { path, wanted, slices } => {
+                write!(f, "{}: expected ", path.display())?;
+                match wanted {
+                    Some(wanted) => write!(f, "a slice {wanted}")?,
+                    None => write!(f, "a choice of slice")?,
+                }
+                write!(f, ", found {} architectures:", slices.len())?;
+                for slice in slices {
+                    write!(f, " {}", slice.arch)?;
+                }
+                write!(f, "; pick one with --arch or --uuid, or take --all-archs")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InputError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the file at `path`: maps it into `store`, tells its format from its
+/// first bytes, and reads it with its companions.
+///
+/// # Errors
+/// [`InputError`] when nothing can be read; a damaged part is a warning instead.
+pub fn read<'store>(
+    path: &Path,
+    store: &'store Store,
+    options: &ReadOptions,
+) -> Result<Image<'store>, InputError> {
+    let data = map_file(path, store)?;
+    read_bytes(path, data, store, options)
+}
+
+/// Like [`read`], for bytes already at hand; `path` is for messages and for
+/// finding companions beside it.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bytes<'store>(
+    path: &Path,
+    data: &'store [u8],
+    store: &'store Store,
+    options: &ReadOptions,
+) -> Result<Image<'store>, InputError> {
+    if elf::is_elf(data) {
+        elf::read(path, data, store, options)
+    } else if macho::is_macho(data) {
+        macho::read(path, data, store, options)
+    } else if kallsyms::is_kallsyms(data) {
+        kallsyms::read(path, data, store, options)
+    } else {
+        Err(InputError::Malformed {
+            path: path.to_path_buf(),
+            offset: Some(0),
+            expected: "an ELF file, a Mach-O file or kallsyms text".to_owned(),
+            found: describe_start(data),
+            advice: "give the binary itself, not an archive or a package of it",
+        })
+    }
+}
+
+/// Maps a file into the store and returns its bytes (empty for an empty file).
+///
+/// # Errors
+/// [`InputError::Io`].
+pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8], InputError> {
+    let io = |action, source| InputError::Io { path: path.to_path_buf(), action, source };
+    let file = std::fs::File::open(path).map_err(|e| io("open", e))?;
+    let metadata = file.metadata().map_err(|e| io("read the size of", e))?;
+    if metadata.is_dir() {
+        return Err(io("read", std::io::Error::from(std::io::ErrorKind::IsADirectory)));
+    }
+    // Pseudo files (/proc/kallsyms) say size 0 and cannot be mapped.
+    if metadata.len() == 0 || !metadata.is_file() {
+        let mut buffer = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::BufReader::new(file), &mut buffer)
+            .map_err(|e| io("read", e))?;
+        return Ok(store.keep(buffer));
+    }
+    // SAFETY: the map is read-only and private to this process. A file that
+    // another process truncates while it is indexed ends this process with
+    // SIGBUS; nothing is published then. Bytes that change under the reader
+    // are harmless: every read is bounds-checked and nothing is read twice
+    // under the assumption that it is the same.
+    #[allow(unsafe_code)]
+    let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| io("map", e))?;
+    Ok(store.keep_map(map))
+}
+
+/// The first bytes of a file in words, for error messages.
+#[must_use]
+pub fn describe_start(data: &[u8]) -> String {
+    use fmt::Write as _;
+    if data.is_empty() {
+        return "an empty file".to_owned();
+    }
+    let mut text = String::from("a file that starts with");
+    for byte in data.iter().take(8) {
+        // Writing to a String cannot fail.
+        let _ = write!(text, " {byte:02x}");
+    }
+    text
+}

@@ -1,0 +1,1 @@
+//! The rules of symbol choice, one named function each.
