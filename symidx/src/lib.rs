@@ -1,1 +1,54 @@
-//! Placeholder.
+//! Open `.symidx` symbol indexes and ask them for names: mapped, zero-copy,
+//! with no heap, no lock and no system call on the way.
+//!
+//! An index is one small file with two sorted tables and the names:
+//!
+//! ```text
+//! address 0x401058 ─▶ bucket ─▶ record {start 0x401040, size 32, name →} ─▶ "sized" + 0x18
+//! ```
+//!
+//! Open one with [`Index::from_bytes`], [`Index::read`] or [`Index::map`] and
+//! ask it: see the table at [`Index`]. The file format is in `FORMAT.md`, its
+//! definitions in [`format`].
+//!
+//! Opening checks the header and the section table and nothing else, so it
+//! costs the same for any size. After that no query panics, loops or reads out
+//! of bounds on any bytes: damage that a query meets is an [`Corrupt`] error,
+//! and [`Index::verify`] looks for all of it.
+//!
+//! | feature | default | gives |
+//! |---|---|---|
+//! | `std` | with `mmap` | [`Index::read`] |
+//! | `mmap` | yes | [`Index::map`] |
+//! | `verify` | yes | the hashes in [`Index::verify`] |
+//! | `metadata` | no | `metadata::read`: provenance, what was dropped and why |
+#![no_std]
+#![deny(unsafe_code)]
+
+#[cfg(feature = "metadata")]
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
+mod address;
+mod answer;
+mod batch;
+mod error;
+pub mod format;
+mod index;
+#[cfg(feature = "metadata")]
+pub mod metadata;
+mod names;
+mod open;
+#[cfg(feature = "std")]
+mod owner;
+mod search;
+mod verify;
+
+pub use address::{FileOffset, ImageSectionId, Svma};
+pub use answer::{AliasName, Section, Symbol};
+pub use batch::Sorted;
+pub use error::{Corrupt, Invariant, OpenError, Violation};
+pub use format::{Binding, Extent, Kind};
+pub use index::{FileSection, Index, Match};
+pub use names::Name;

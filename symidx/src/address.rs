@@ -1,0 +1,66 @@
+//! The address spaces, one type each, so that none is ever taken for another.
+
+use core::fmt;
+
+macro_rules! space {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub u64);
+
+        impl From<u64> for $name {
+            fn from(value: u64) -> Self {
+                Self(value)
+            }
+        }
+
+        impl From<$name> for u64 {
+            fn from(value: $name) -> Self {
+                value.0
+            }
+        }
+
+        impl fmt::LowerHex for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::LowerHex::fmt(&self.0, f)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:#x}", self.0)
+            }
+        }
+    };
+}
+
+space! {
+    /// A stated virtual memory address: as in the symbol table, before any load bias.
+    ///
+    /// ```
+    /// assert_eq!(symidx::Svma(0x1040).to_string(), "0x1040");
+    /// ```
+    Svma
+}
+space! {
+    /// An offset in the binary's file, as in `perf.data` and `/proc/PID/maps`.
+    ///
+    /// ```
+    /// assert_eq!(symidx::FileOffset::from(0x40).0, 64);
+    /// ```
+    FileOffset
+}
+
+/// A section of the input by its place in the index's section list.
+///
+/// ```
+/// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
+/// if let Some(text) = index.section_by_name(b".text")? {
+///     let first = index.lookup_in(text.id(), 0)?;
+///     # let _ = first;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImageSectionId(pub u32);

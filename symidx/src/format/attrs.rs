@@ -1,0 +1,216 @@
+//! The 16 attribute bits of a record, alias or name-only entry.
+
+/// What a symbol names (bits 0–2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Function.
+    Function = 0,
+    /// Indirect function: the address is its resolver's.
+    Ifunc = 1,
+    /// Data object.
+    Object = 2,
+    /// Label of unstated type.
+    Label = 3,
+    /// Thread-local: reachable by name, never answers an address.
+    Tls = 4,
+    /// Absolute value: reachable by name, never answers an address.
+    Absolute = 5,
+    /// A function start without a name (records only).
+    Unnamed = 6,
+    /// Not a symbol of its own: the symbol of an earlier entry goes on here (records only).
+    Resume = 7,
+}
+
+impl Kind {
+    /// The word used in output: `func`, `ifunc`, `object`, `label`, `tls`,
+    /// `absolute`, `unnamed`, `resume`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Function => "func",
+            Self::Ifunc => "ifunc",
+            Self::Object => "object",
+            Self::Label => "label",
+            Self::Tls => "tls",
+            Self::Absolute => "absolute",
+            Self::Unnamed => "unnamed",
+            Self::Resume => "resume",
+        }
+    }
+}
+
+/// Binding (bits 3–4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Binding {
+    /// Global.
+    Global = 0,
+    /// Weak.
+    Weak = 1,
+    /// Local.
+    Local = 2,
+}
+
+impl Binding {
+    /// The word used in output: `global`, `weak`, `local`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Weak => "weak",
+            Self::Local => "local",
+        }
+    }
+}
+
+/// How a symbol's size is known (bits 5–6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum Extent {
+    /// Stated by the input.
+    Exact = 0,
+    /// Unstated: up to the next symbol or the end of its section.
+    Inferred = 1,
+    /// Made by the indexer (PLT stubs).
+    Synthesized = 2,
+}
+
+impl Extent {
+    /// The word used in output: `exact`, `inferred`, `synthesized`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Inferred => "inferred",
+            Self::Synthesized => "synthesized",
+        }
+    }
+}
+
+/// The attribute bits.
+///
+/// | bits | meaning |
+/// |---|---|
+/// | 0–2 | [`Kind`] |
+/// | 3–4 | [`Binding`] |
+/// | 5–6 | [`Extent`] |
+/// | 7 | aliases exist (records) |
+/// | 8 | the stored name ends in `@VERSION` or `@@VERSION` |
+/// | 9 | part of another function (`.cold`, `.part`, …) |
+/// | 10 | folded: several functions share these bytes |
+/// | 11 | stands before the primary name in table order (aliases) |
+/// | 12 | known only to DWARF |
+/// | 13–15 | must be zero |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Attrs(pub u16);
+
+impl Attrs {
+    /// Aliases exist.
+    pub const HAS_ALIASES: u16 = 1 << 7;
+    /// The stored name carries a version.
+    pub const VERSIONED: u16 = 1 << 8;
+    /// Part of another function.
+    pub const PART: u16 = 1 << 9;
+    /// Several functions share these bytes.
+    pub const FOLDED: u16 = 1 << 10;
+    /// An alias that stands before the primary name in table order.
+    pub const BEFORE_PRIMARY: u16 = 1 << 11;
+    /// Known only to DWARF.
+    pub const DWARF: u16 = 1 << 12;
+    /// Bits that must be zero.
+    pub const RESERVED: u16 = 0b111 << 13;
+
+    /// Packs the three enumerations and the flag bits.
+    #[must_use]
+    pub fn new(kind: Kind, binding: Binding, extent: Extent, flags: u16) -> Self {
+        let [kind, binding, extent] = [kind.code(), binding.code(), extent.code()].map(u16::from);
+        Self(kind | (binding << 3) | (extent << 5) | flags)
+    }
+
+    /// What the symbol names. Total: all 8 codes are kinds.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        match self.0 & 7 {
+            0 => Kind::Function,
+            1 => Kind::Ifunc,
+            2 => Kind::Object,
+            3 => Kind::Label,
+            4 => Kind::Tls,
+            5 => Kind::Absolute,
+            6 => Kind::Unnamed,
+            _ => Kind::Resume,
+        }
+    }
+
+    /// Binding; code 3 (which `verify` rejects) reads as local.
+    #[must_use]
+    pub const fn binding(self) -> Binding {
+        match (self.0 >> 3) & 3 {
+            0 => Binding::Global,
+            1 => Binding::Weak,
+            _ => Binding::Local,
+        }
+    }
+
+    /// Extent; code 3 (which `verify` rejects) reads as synthesized.
+    #[must_use]
+    pub const fn extent(self) -> Extent {
+        match (self.0 >> 5) & 3 {
+            0 => Extent::Exact,
+            1 => Extent::Inferred,
+            _ => Extent::Synthesized,
+        }
+    }
+
+    /// True when every one of the given flag bits is set.
+    #[must_use]
+    pub const fn has(self, flags: u16) -> bool {
+        self.0 & flags == flags
+    }
+
+    /// True when no reserved bit is set and no code is unassigned.
+    #[must_use]
+    pub const fn is_valid(self) -> bool {
+        self.0 & Self::RESERVED == 0 && (self.0 >> 3) & 3 != 3 && (self.0 >> 5) & 3 != 3
+    }
+}
+
+macro_rules! code {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// The number stored for it.
+            #[must_use]
+            #[allow(clippy::as_conversions, reason = "the discriminant of a repr(u8) enum")]
+            pub const fn code(self) -> u8 {
+                self as u8
+            }
+        }
+    )*};
+}
+code!(Kind, Binding, Extent);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_combination_survives_packing() {
+        for kind in 0..8u16 {
+            for binding in 0..3u16 {
+                for extent in 0..3u16 {
+                    let raw = Attrs(kind | binding << 3 | extent << 5);
+                    assert!(raw.is_valid());
+                    let again = Attrs::new(raw.kind(), raw.binding(), raw.extent(), 0);
+                    assert_eq!(again, raw);
+                }
+            }
+        }
+        assert!(!Attrs(3 << 3).is_valid());
+        assert!(!Attrs(3 << 5).is_valid());
+        assert!(!Attrs(1 << 13).is_valid());
+    }
+}

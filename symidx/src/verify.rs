@@ -1,0 +1,441 @@
+//! Verifying: every invariant of `FORMAT.md` that opening leaves unchecked.
+//!
+//! In: an open index. Out: nothing, or the first broken invariant with its
+//! place. Linear in the file's size, no heap, no recursion.
+
+use crate::error::{Invariant, Violation};
+use crate::format::{
+    Attrs, Header, IMAGE_64, IMAGE_BIG_ENDIAN, Kind, LARGE_SIZE, LONG_NAME, NONE, REGION_CODE,
+    Region, SECTION_EXECUTE, SECTION_TLS, SECTION_WRITE, SEGMENT_EXECUTE, SEGMENT_READ,
+    SEGMENT_WRITE, SectionId, bucket_of, fingerprint, name_hash,
+};
+use crate::index::Index;
+use crate::names::split;
+use crate::open::{Area, View, index};
+
+impl Index<'_> {
+    /// Checks every invariant of the format, hashes included (with feature
+    /// `verify`). An index that passes answers every query without [`crate::Corrupt`].
+    ///
+    /// # Errors
+    /// The first [`Violation`]: its invariant, section and offset.
+    ///
+    /// ```
+    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Violation> {
+    /// index.verify()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn verify(&self) -> Result<(), Violation> {
+        let view = &self.view;
+        // Hashes first: an index damaged in transit says so, and not some
+        // invariant that happens to break.
+        #[cfg(feature = "verify")]
+        view.verify_hashes()?;
+        view.verify_structure()?;
+        #[cfg(feature = "metadata")]
+        crate::metadata::read(self)?;
+        Ok(())
+    }
+
+    /// Like [`Index::verify`] without the hashes: what a writer checks of a
+    /// file whose hashes it has just computed.
+    ///
+    /// # Errors
+    /// The first [`Violation`].
+    pub fn verify_structure(&self) -> Result<(), Violation> {
+        self.view.verify_structure()
+    }
+}
+
+impl View<'_> {
+    pub(crate) fn verify_structure(&self) -> Result<(), Violation> {
+        self.verify_padding()?;
+        self.verify_identity()?;
+        self.verify_regions()?;
+        for region in 0..u32::try_from(self.regions.len()).unwrap_or(0) {
+            let area = self.area(region).ok_or(Violation::entry(
+                Invariant::RegionTables,
+                SectionId::REGIONS,
+                index(region),
+            ))?;
+            self.verify_records(&area)?;
+            verify_buckets(&area, self)?;
+        }
+        self.verify_large()?;
+        self.verify_aliases()?;
+        self.verify_names_only()?;
+        self.verify_name_index()?;
+        self.verify_image_sections()?;
+        self.verify_segments()
+    }
+
+    /// I25, I26.
+    #[cfg(feature = "verify")]
+    fn verify_hashes(&self) -> Result<(), Violation> {
+        let mut hasher = blake3::Hasher::new();
+        let mut header = *self.header;
+        header.hash = [0; 32];
+        hasher.update(zerocopy::IntoBytes::as_bytes(&header));
+        hasher.update(zerocopy::IntoBytes::as_bytes(self.table));
+        if *hasher.finalize().as_bytes() != self.header.hash {
+            return Err(Violation::header(Invariant::FileHash, 96));
+        }
+        for entry in self.table {
+            let start = usize::try_from(entry.offset.get()).unwrap_or(usize::MAX);
+            let size = usize::try_from(entry.size.get()).unwrap_or(usize::MAX);
+            let bytes = self.bytes.get(start..start.saturating_add(size)).unwrap_or(&[]);
+            if *blake3::hash(bytes).as_bytes() != entry.hash {
+                return Err(Violation {
+                    invariant: Invariant::SectionHash,
+                    section: Some(SectionId(entry.id.get())),
+                    offset: 0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// I24.
+    fn verify_padding(&self) -> Result<(), Violation> {
+        let mut at = size_of::<Header>().saturating_add(size_of_val(self.table));
+        let ends = self.table.iter().map(|entry| {
+            let start = usize::try_from(entry.offset.get()).unwrap_or(usize::MAX);
+            let size = usize::try_from(entry.size.get()).unwrap_or(usize::MAX);
+            (start, start.saturating_add(size))
+        });
+        for (start, end) in ends.chain([(self.bytes.len(), self.bytes.len())]) {
+            let gap = self.bytes.get(at..start).unwrap_or(&[]);
+            if gap.iter().any(|&byte| byte != 0) {
+                let at = u64::try_from(at).unwrap_or(u64::MAX);
+                return Err(Violation::header(Invariant::PaddingZero, at));
+            }
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// The part of I8 that no lookup depends on.
+    fn verify_identity(&self) -> Result<(), Violation> {
+        let identity = self.identity;
+        let used = index(identity.id_len.get());
+        let zero = |bytes: &[u8]| bytes.iter().all(|&byte| byte == 0);
+        let sound = zero(identity.id.get(used..).unwrap_or(&[]))
+            && zero(&identity.reserved)
+            && zero(&identity.reserved2)
+            && zero(&identity.reserved3)
+            && identity.image_flags & !(IMAGE_64 | IMAGE_BIG_ENDIAN) == 0
+            && (1..=3).contains(&identity.container);
+        match sound {
+            true => Ok(()),
+            false => Err(Violation::entry(Invariant::IdentityShape, SectionId::IDENTITY, 0)),
+        }
+    }
+
+    /// I9, I10, I11.
+    fn verify_regions(&self) -> Result<(), Violation> {
+        let relocatable = self.header.addresses.get() == crate::format::ADDRESSES_SECTION;
+        let (mut record, mut bucket) = (0u32, 0u32);
+        let mut before: Option<&Region> = None;
+        for (i, region) in self.regions.iter().enumerate() {
+            let wrong = |invariant| Violation::entry(invariant, SectionId::REGIONS, i);
+            let (base, size) = (region.base.get(), region.size.get());
+            let module = self.stored_name(region.module.get(), region.module_len.get());
+            if !(1..=1 << 32).contains(&size)
+                || base.checked_add(size.saturating_sub(1)).is_none()
+                || region.count.get() == 0
+                || region.shift.get() > 31
+                || region.flags.get() & !REGION_CODE != 0
+                || (region.section.get() != NONE) != relocatable
+                || (relocatable && index(region.section.get()) >= self.sections.len())
+            {
+                return Err(wrong(Invariant::RegionShape));
+            }
+            if module.is_none() {
+                return Err(wrong(Invariant::NameInside));
+            }
+            if let Some(before) = before {
+                let same_section = before.section == region.section;
+                let after = before.base.get().checked_add(before.size.get());
+                let ordered = match same_section {
+                    true => after.is_some_and(|after| after <= base),
+                    false => before.section.get() < region.section.get(),
+                };
+                if !ordered {
+                    return Err(wrong(Invariant::RegionOrder));
+                }
+            }
+            // Records and buckets lie in region order without gaps.
+            let bucket_entries = match region.bucket_count.get() {
+                0 => 0,
+                count => count.saturating_add(1),
+            };
+            if region.first.get() != record
+                || (bucket_entries != 0 && region.bucket_first.get() != bucket)
+            {
+                return Err(wrong(Invariant::RegionTables));
+            }
+            record = record.saturating_add(region.count.get());
+            bucket = bucket.saturating_add(bucket_entries);
+            before = Some(region);
+        }
+        if index(record) != self.records.len() || index(bucket) != self.buckets.len() {
+            return Err(Violation::entry(
+                Invariant::RegionTables,
+                SectionId::REGIONS,
+                self.regions.len(),
+            ));
+        }
+        Ok(())
+    }
+
+    /// I13, I14, I16, I17 for one region.
+    fn verify_records(&self, area: &Area<'_>) -> Result<(), Violation> {
+        let mut before = 0u32;
+        for (i, record) in area.records.iter().enumerate() {
+            let id = area.first.saturating_add(u32::try_from(i).unwrap_or(u32::MAX));
+            let wrong = |invariant| Violation::entry(invariant, SectionId::RECORDS, index(id));
+            let start = record.start.get();
+            if start < before || u64::from(start) >= area.size {
+                return Err(wrong(Invariant::RecordOrder));
+            }
+            before = start;
+            let attrs = Attrs(record.attrs.get());
+            if !attrs.is_valid() || matches!(attrs.kind(), Kind::Tls | Kind::Absolute) {
+                return Err(wrong(Invariant::RecordShape));
+            }
+            let address = area.base.saturating_add(u64::from(start));
+            if attrs.kind() == Kind::Resume {
+                let reaches = self.resume_reaches(record.name.get(), id, address);
+                if record.size.get() != 0 || record.name_len.get() != 0 || !reaches {
+                    return Err(wrong(Invariant::ResumeRight));
+                }
+                continue;
+            }
+            let size = self.record_size(record, id).map_err(|_| wrong(Invariant::LargeOrder))?;
+            if size == 0 || address.checked_add(size.saturating_sub(1)).is_none() {
+                return Err(wrong(Invariant::RecordShape));
+            }
+            let unnamed = attrs.kind() == Kind::Unnamed;
+            if unnamed != (record.name_len.get() == 0) {
+                return Err(wrong(Invariant::RecordShape));
+            }
+            self.verify_name(record.name.get(), record.name_len.get(), attrs).map_err(wrong)?;
+        }
+        Ok(())
+    }
+
+    /// I16: `target` is an earlier, real record whose symbol covers `address`.
+    fn resume_reaches(&self, target: u32, id: u32, address: u64) -> bool {
+        let earlier =
+            (target < id).then(|| self.area_of_record(target)).flatten().and_then(|area| {
+                Some((area, area.records.get(index(target.checked_sub(area.first)?))?))
+            });
+        let Some((area, record)) = earlier else { return false };
+        let start = area.base.saturating_add(u64::from(record.start.get()));
+        Attrs(record.attrs.get()).kind() != Kind::Resume
+            && self
+                .record_size(record, target)
+                .is_ok_and(|size| address.checked_sub(start).is_some_and(|into| into < size))
+    }
+
+    /// I17: the name lies inside, and is long only if it must be.
+    fn verify_name(&self, name: u32, len: u16, attrs: Attrs) -> Result<(), Invariant> {
+        let stored = self.stored_name(name, len).ok_or(Invariant::NameInside)?;
+        if len == LONG_NAME && stored.len() < usize::from(LONG_NAME) {
+            return Err(Invariant::NameInside);
+        }
+        if attrs.has(Attrs::VERSIONED) && !stored.contains(&b'@') {
+            return Err(Invariant::NameInside);
+        }
+        Ok(())
+    }
+
+    /// I21.
+    fn verify_large(&self) -> Result<(), Violation> {
+        let mut before: Option<u32> = None;
+        for (i, large) in self.large.iter().enumerate() {
+            let record = self.records.get(index(large.record.get()));
+            let points = record.is_some_and(|record| record.size.get() == LARGE_SIZE);
+            let ordered = before.is_none_or(|before| before < large.record.get());
+            let fits = large.size.get() >= u64::from(LARGE_SIZE) && large.reserved.get() == 0;
+            if !(points && ordered && fits) {
+                return Err(Violation::entry(Invariant::LargeOrder, SectionId::LARGE, i));
+            }
+            before = Some(large.record.get());
+        }
+        Ok(())
+    }
+
+    /// I18, I17.
+    fn verify_aliases(&self) -> Result<(), Violation> {
+        let mut before = 0u32;
+        for (i, alias) in self.aliases.iter().enumerate() {
+            let wrong = |invariant| Violation::entry(invariant, SectionId::ALIASES, i);
+            let owner = alias.owner.get();
+            let attrs = Attrs(alias.attrs.get());
+            let owned = self.records.get(index(owner)).is_some_and(|record| {
+                let owner = Attrs(record.attrs.get());
+                owner.has(Attrs::HAS_ALIASES) && owner.kind() != Kind::Resume
+            });
+            let kind_fits =
+                !matches!(attrs.kind(), Kind::Tls | Kind::Absolute | Kind::Unnamed | Kind::Resume);
+            if owner < before || !owned || !attrs.is_valid() || !kind_fits {
+                return Err(wrong(Invariant::AliasOrder));
+            }
+            self.verify_name(alias.name.get(), alias.name_len.get(), attrs).map_err(wrong)?;
+            before = owner;
+        }
+        Ok(())
+    }
+
+    /// I19, I17.
+    fn verify_names_only(&self) -> Result<(), Violation> {
+        let mut before = 0u64;
+        for (i, only) in self.names_only.iter().enumerate() {
+            let wrong = |invariant| Violation::entry(invariant, SectionId::NAMES_ONLY, i);
+            let attrs = Attrs(only.attrs.get());
+            let section = only.section.get();
+            if only.value.get() < before
+                || !attrs.is_valid()
+                || matches!(attrs.kind(), Kind::Unnamed | Kind::Resume)
+                || (section != NONE && index(section) >= self.sections.len())
+            {
+                return Err(wrong(Invariant::NameOnlyOrder));
+            }
+            self.verify_name(only.name.get(), only.name_len.get(), attrs).map_err(wrong)?;
+            before = only.value.get();
+        }
+        Ok(())
+    }
+
+    /// I20. Sorted by (hash, id) without duplicates, as many ids as names:
+    /// so every name is there exactly once.
+    fn verify_name_index(&self) -> Result<(), Violation> {
+        let wrong = |section, i| Violation::entry(Invariant::NameIndex, section, i);
+        let nameless = self
+            .records
+            .iter()
+            .filter(|record| {
+                matches!(Attrs(record.attrs.get()).kind(), Kind::Resume | Kind::Unnamed)
+            })
+            .count();
+        let names = self.name_ids().saturating_sub(nameless);
+        if self.name_order.len() != names || self.name_tags.len() != names {
+            return Err(wrong(SectionId::NAME_ORDER, 0));
+        }
+        let buckets = match self.name_buckets.split_last() {
+            Some((end, buckets)) if index(end.get()) == names && !buckets.is_empty() => buckets,
+            None if names == 0 => return Ok(()),
+            _ => return Err(wrong(SectionId::NAME_BUCKETS, self.name_buckets.len())),
+        };
+        let bucket_count = u32::try_from(buckets.len())
+            .map_err(|_| wrong(SectionId::NAME_BUCKETS, buckets.len()))?;
+        let mut before: Option<(u32, u32)> = None;
+        let mut bucket = 0u32;
+        for (i, id) in self.name_order.iter().enumerate() {
+            let at = || wrong(SectionId::NAME_ORDER, i);
+            let (name_ref, stored, attrs) = self.named(id.get()).map_err(|_| at())?;
+            if let crate::names::NameRef::Record(_) = name_ref
+                && matches!(attrs.kind(), Kind::Resume | Kind::Unnamed)
+            {
+                return Err(at());
+            }
+            let hash = name_hash(split(stored, attrs).0);
+            // Ids of one hash are in the order that `find` promises, which is
+            // checked there; here only that none comes twice.
+            let repeated =
+                before.is_some_and(|(h, last)| h > hash || (h == hash && last == id.get()));
+            if repeated || self.name_tags.get(i) != Some(&fingerprint(hash)) {
+                return Err(at());
+            }
+            // Every bucket up to this name's starts at or before it.
+            while bucket <= bucket_of(hash, bucket_count) {
+                if buckets.get(index(bucket)).is_none_or(|first| index(first.get()) != i) {
+                    return Err(wrong(SectionId::NAME_BUCKETS, index(bucket)));
+                }
+                bucket = bucket.saturating_add(1);
+            }
+            before = Some((hash, id.get()));
+        }
+        let rest = buckets.get(index(bucket)..).unwrap_or(&[]);
+        if rest.iter().any(|first| index(first.get()) != names) {
+            return Err(wrong(SectionId::NAME_BUCKETS, index(bucket)));
+        }
+        Ok(())
+    }
+
+    /// I22.
+    fn verify_image_sections(&self) -> Result<(), Violation> {
+        let relocatable = self.header.addresses.get() == crate::format::ADDRESSES_SECTION;
+        let mut before = 0u64;
+        for (i, section) in self.sections.iter().enumerate() {
+            let wrong = |invariant| Violation::entry(invariant, SectionId::IMAGE_SECTIONS, i);
+            let (address, size) = (section.address.get(), section.size.get());
+            let region = section.region.get();
+            let region_fits = region == NONE
+                || self.regions.get(index(region)).is_some_and(|region| {
+                    usize::try_from(region.section.get()).is_ok_and(|section| section == i)
+                });
+            if (size > 0 && address.checked_add(size.saturating_sub(1)).is_none())
+                || (!relocatable && address < before)
+                || section.flags.get() & !(SECTION_EXECUTE | SECTION_WRITE | SECTION_TLS) != 0
+                || !region_fits
+            {
+                return Err(wrong(Invariant::ImageSectionShape));
+            }
+            if self.stored_name(section.name.get(), section.name_len.get()).is_none() {
+                return Err(wrong(Invariant::NameInside));
+            }
+            before = address;
+        }
+        Ok(())
+    }
+
+    /// I23.
+    fn verify_segments(&self) -> Result<(), Violation> {
+        for (i, segment) in self.segments.iter().enumerate() {
+            let end = |start: u64, size: u64| {
+                size == 0 || start.checked_add(size.saturating_sub(1)).is_some()
+            };
+            let flags = SEGMENT_READ | SEGMENT_WRITE | SEGMENT_EXECUTE;
+            if !end(segment.address.get(), segment.memory_size.get())
+                || !end(segment.file_offset.get(), segment.file_size.get())
+                || segment.file_size.get() > segment.memory_size.get()
+                || segment.flags.get() & !flags != 0
+                || segment.reserved.get() != 0
+            {
+                return Err(Violation::entry(Invariant::SegmentShape, SectionId::SEGMENTS, i));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// I15: bucket `b` names the first record at or after `b << shift`.
+fn verify_buckets(area: &Area<'_>, view: &View<'_>) -> Result<(), Violation> {
+    let Some((end, buckets)) = area.buckets.split_last() else { return Ok(()) };
+    let first = view.regions.get(index(area.region)).map_or(0, |r| r.bucket_first.get());
+    let wrong = |bucket: usize| {
+        let at = index(first).saturating_add(bucket);
+        Violation::entry(Invariant::BucketsRight, SectionId::BUCKETS, at)
+    };
+    let covered = u64::try_from(buckets.len())
+        .ok()
+        .and_then(|count| count.checked_shl(area.shift))
+        .unwrap_or(u64::MAX);
+    if covered < area.size || index(end.get()) != area.records.len() {
+        return Err(wrong(buckets.len()));
+    }
+    let mut position = 0usize;
+    for (bucket, entry) in buckets.iter().enumerate() {
+        let start = u64::try_from(bucket).unwrap_or(u64::MAX).checked_shl(area.shift).unwrap_or(0);
+        while area.records.get(position).is_some_and(|r| u64::from(r.start.get()) < start) {
+            position = position.saturating_add(1);
+        }
+        if index(entry.get()) != position {
+            return Err(wrong(bucket));
+        }
+    }
+    Ok(())
+}
