@@ -4,7 +4,7 @@
 //! address has at most one answer and every name is kept. This module never
 //! reads a file format and never knows bytes on disk.
 
-use crate::model::{Binding, Image, Kind, Source};
+use crate::model::{Image, NO_VERSION, Symbol};
 
 pub mod rules;
 
@@ -27,49 +27,46 @@ pub enum Extent {
     Synthesized = 2,
 }
 
-/// A name as it will be stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named<'data> {
-    /// Plain linkage name without a version.
-    pub name: &'data [u8],
-    /// Symbol version, without `@`; empty = none.
-    pub version: &'data [u8],
-    /// The version is the default one (`name@@version`).
-    pub default_version: bool,
-    /// What it names.
-    pub kind: Kind,
-    /// Binding.
-    pub binding: Binding,
-    /// Where it was read.
-    pub source: Source,
-    /// Position in its table.
-    pub order: u32,
-    /// Size as the table stated it (0 = unknown), unclamped.
-    pub stated_size: u64,
-}
-
-/// One symbol that owns addresses.
+/// One symbol that owns addresses (40 bytes). Its names are a range of
+/// [`Normalised::names`]; read them with [`Normalised::primary`],
+/// [`Normalised::own_aliases`] and [`Normalised::listed_aliases`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner<'data> {
-    /// The primary name; empty for a function start that has no name.
-    pub named: Named<'data>,
+pub struct Owner {
     /// First address (svma, or offset in the section).
     pub address: u64,
     /// Bytes it reaches over, at least 1: `[address, address + size)` lies in its section.
     pub size: u64,
-    /// How `size` is known.
-    pub extent: Extent,
     /// Index into [`Image::sections`]: the section that really holds it.
     pub section: u32,
-    /// `.cold`, `.part`, … piece of another function, as named.
+    /// Index of its primary name in [`Normalised::names`].
+    pub first_name: u32,
+    /// How many names are its own, the primary included; 0 for a function
+    /// start that has no name. Each name is the own name of exactly one owner.
+    pub own_names: u32,
+    /// How many names a lookup lists, from `first_name` on: its own, then
+    /// those of the bigger owners with the same start. At least `own_names`.
+    pub listed_names: u32,
+    /// How `size` is known.
+    pub extent: Extent,
+    /// `.cold`, `.part`, … piece of another function, by its primary name.
     pub part: bool,
-    /// Two or more *global functions* of different source identity share these bytes (ICF).
+    /// Two or more different functions share these bytes (ICF), as far as
+    /// names tell: see [`rules::is_folded`].
     pub folded: bool,
-    /// A function start without a name.
-    pub unnamed: bool,
-    /// Its further names: a range of [`Normalised::aliases`], in table order
-    /// ((source, order) ascending).
-    pub aliases: std::ops::Range<u32>,
+}
+
+impl Owner {
+    /// First address behind it; never wraps.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.address.saturating_add(self.size)
+    }
+
+    /// True for a function start without a name.
+    #[must_use]
+    pub fn is_unnamed(&self) -> bool {
+        self.own_names == 0
+    }
 }
 
 /// From `start` up to the next piece of the space (or the end of its owner),
@@ -84,56 +81,97 @@ pub struct Piece {
 
 /// A stretch of address space whose pieces are searched together: the
 /// neighbouring sections of one class (code or data) and one module, or one
-/// section of a relocatable file.
+/// section of a relocatable file. It has at least one owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Space {
-    /// First address covered by its sections.
+    /// First address of its first section that has an owner.
     pub start: u64,
-    /// Bytes up to the end of its last section.
+    /// Bytes up to the end of its last section that has an owner.
     pub size: u64,
-    /// The section of a relocatable file.
+    /// The section of a relocatable file: an index into [`Image::sections`].
     pub section: Option<u32>,
     /// Index into [`Image::modules`].
     pub module: Option<u32>,
     /// Code or data.
     pub code: bool,
+    /// A range of [`Normalised::owners`], sorted by address, then bigger first.
+    pub owners: std::ops::Range<u32>,
     /// A range of [`Normalised::pieces`], sorted by `start`. Each owner's first
     /// piece starts at its `address`. An owner whose first byte belongs to a
     /// smaller owner at the same start comes *before* it, with the same
     /// `start`: a search for the last piece at or before an address never ends
-    /// on it. A later piece of an owner has `start > owner.address`.
+    /// on it. A later piece of an owner has `start > owner.address`. There are
+    /// at most twice as many pieces as owners.
     pub pieces: std::ops::Range<u32>,
-}
-
-/// A name that answers no address: thread-local, absolute, a label inside a
-/// sized symbol, a marker at a section's end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NameOnly<'data> {
-    /// The name.
-    pub named: Named<'data>,
-    /// Its address or value.
-    pub address: u64,
-    /// The section it was defined in, if any.
-    pub section: Option<u32>,
 }
 
 /// The image with every question of choice settled.
 #[derive(Clone, Debug, Default)]
 pub struct Normalised<'data> {
-    /// Address spaces sorted by `start` (by section number in relocatable files); they do not overlap.
+    /// Address spaces sorted by `start` (by section index in relocatable files); they do not overlap.
     pub spaces: Vec<Space>,
     /// Pieces of all spaces.
     pub pieces: Vec<Piece>,
     /// Symbols that own addresses, sorted by (space, address, then bigger first).
-    pub owners: Vec<Owner<'data>>,
-    /// Further names of the owners.
-    pub aliases: Vec<Named<'data>>,
-    /// Names without an address to answer, sorted by (address, name).
-    pub names_only: Vec<NameOnly<'data>>,
+    pub owners: Vec<Owner>,
+    /// Names of the owners, each owner's together: the primary one, then its
+    /// aliases in table order ((source, order) ascending). Where several
+    /// owners start at one address, the smallest owner's names come first.
+    /// A symbol here has a plain `name` (no `@VERSION`), its settled
+    /// `address` and `section`, a `version` that indexes
+    /// [`versions`](Self::versions), and its `size` as the table stated it.
+    pub names: Vec<Symbol<'data>>,
+    /// Names that answer no address: thread-local, absolute, a label inside a
+    /// sized symbol, a marker at a section's end. Sorted by (address, name).
+    /// `section` is where it was defined, or [`crate::model::NO_SECTION`].
+    pub names_only: Vec<Symbol<'data>>,
+    /// Version names, sorted and distinct, without `@`. The image's own list
+    /// is used up: only these indexes are valid afterwards.
+    pub versions: Vec<&'data [u8]>,
 }
 
-/// Settles every question of choice. Takes the symbols out of the image
-/// (`image.symbols` is empty afterwards) and adds to its report.
+impl<'data> Normalised<'data> {
+    /// The primary name of an owner; `None` for a function start without a name.
+    #[must_use]
+    pub fn primary(&self, owner: &Owner) -> Option<&Symbol<'data>> {
+        self.name_range(owner, owner.own_names).first()
+    }
+
+    /// The further names of this very owner, in table order.
+    #[must_use]
+    pub fn own_aliases(&self, owner: &Owner) -> &[Symbol<'data>] {
+        self.name_range(owner, owner.own_names).get(1..).unwrap_or_default()
+    }
+
+    /// The further names that a lookup lists: [`own_aliases`](Self::own_aliases),
+    /// then the names of the bigger owners with the same start.
+    #[must_use]
+    pub fn listed_aliases(&self, owner: &Owner) -> &[Symbol<'data>] {
+        self.name_range(owner, owner.listed_names).get(1..).unwrap_or_default()
+    }
+
+    /// The version of a name, without `@`; empty when it has none.
+    #[must_use]
+    pub fn version(&self, symbol: &Symbol<'data>) -> &'data [u8] {
+        if symbol.version == NO_VERSION {
+            return &[];
+        }
+        usize::try_from(symbol.version)
+            .ok()
+            .and_then(|index| self.versions.get(index))
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn name_range(&self, owner: &Owner, count: u32) -> &[Symbol<'data>] {
+        let first = usize::try_from(owner.first_name).unwrap_or(usize::MAX);
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        self.names.get(first..).and_then(|names| names.get(..count)).unwrap_or_default()
+    }
+}
+
+/// Settles every question of choice. Takes symbols, versions and function
+/// starts out of the image (they are empty afterwards) and adds to its report.
 pub fn normalise<'data>(image: &mut Image<'data>, options: NormaliseOptions) -> Normalised<'data> {
     let _ = (image, options);
     Normalised::default()
