@@ -4,10 +4,19 @@
 //! ELF / Mach-O / kallsyms ─ input ─▶ model ─ normalise ─▶ model ─ layout ─▶ plan ─ write ─▶ .symidx
 //! ```
 //!
-//! Each arrow goes one way. Only `input` knows a file format; `normalise` is
-//! where every rule of symbol choice lives; `layout` and `write` know only the
-//! records of `symidx::format`.
+//! Each arrow goes one way. Only [`input`] knows a file format; [`normalise`]
+//! is where every rule of symbol choice lives; [`layout`] and [`write`] know
+//! only the records of [`symidx::format`]. [`build_file`] runs the whole chain.
+#![deny(unsafe_code)]
 
+mod build;
 pub mod input;
+pub mod layout;
 pub mod model;
 pub mod normalise;
+pub mod publish;
+pub mod write;
+
+pub use build::{
+    BuildError, BuildOptions, BuildReport, Status, build_bytes, build_file, build_from_bytes, hex,
+};

@@ -351,6 +351,11 @@ impl<'a> Index<'a> {
                 Some(NameRef::Record(i)) => self.view.records.get(i).is_some_and(|record| {
                     !matches!(Attrs(record.attrs.get()).kind(), Kind::Resume | Kind::Unnamed)
                 }),
+                Some(NameRef::Alias(i)) => self
+                    .view
+                    .aliases
+                    .get(i)
+                    .is_some_and(|alias| !Attrs(alias.attrs.get()).has(Attrs::SHARED)),
                 _ => true,
             })
             .map(|id| self.match_of(id))

@@ -10,7 +10,7 @@ use crate::format::{
     SEGMENT_WRITE, SectionId, bucket_of, fingerprint, name_hash,
 };
 use crate::index::Index;
-use crate::names::split;
+use crate::names::{NameRef, split};
 use crate::open::{Area, View, index};
 
 impl Index<'_> {
@@ -320,7 +320,9 @@ impl View<'_> {
                 matches!(Attrs(record.attrs.get()).kind(), Kind::Resume | Kind::Unnamed)
             })
             .count();
-        let names = self.name_ids().saturating_sub(nameless);
+        let shared =
+            self.aliases.iter().filter(|alias| Attrs(alias.attrs.get()).has(Attrs::SHARED)).count();
+        let names = self.name_ids().saturating_sub(nameless).saturating_sub(shared);
         if self.name_order.len() != names || self.name_tags.len() != names {
             return Err(wrong(SectionId::NAME_ORDER, 0));
         }
@@ -336,9 +338,12 @@ impl View<'_> {
         for (i, id) in self.name_order.iter().enumerate() {
             let at = || wrong(SectionId::NAME_ORDER, i);
             let (name_ref, stored, attrs) = self.named(id.get()).map_err(|_| at())?;
-            if let crate::names::NameRef::Record(_) = name_ref
-                && matches!(attrs.kind(), Kind::Resume | Kind::Unnamed)
-            {
+            let listed = match name_ref {
+                NameRef::Record(_) => !matches!(attrs.kind(), Kind::Resume | Kind::Unnamed),
+                NameRef::Alias(_) => !attrs.has(Attrs::SHARED),
+                NameRef::NameOnly(_) => true,
+            };
+            if !listed {
                 return Err(at());
             }
             let hash = name_hash(split(stored, attrs).0);

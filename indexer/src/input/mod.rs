@@ -128,8 +128,20 @@ pub fn read<'store>(
     store: &'store Store,
     options: &ReadOptions,
 ) -> Result<Image<'store>, InputError> {
+    let (path, data) = open(path, store)?;
+    read_bytes(&path, data, store, options)
+}
+
+/// The input's own path and bytes: for a bundle those of the file inside.
+///
+/// # Errors
+/// [`InputError::Io`].
+pub fn open<'store>(
+    path: &Path,
+    store: &'store Store,
+) -> Result<(PathBuf, &'store [u8]), InputError> {
     let data = map_file(path, store)?;
-    read_bytes(path, data, store, options)
+    Ok((path.to_path_buf(), data))
 }
 
 /// Like [`read`], for bytes already at hand; `path` is for messages and for

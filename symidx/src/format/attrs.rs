@@ -104,7 +104,8 @@ impl Extent {
 /// | 10 | folded: several functions share these bytes |
 /// | 11 | stands before the primary name in table order (aliases) |
 /// | 12 | known only to DWARF |
-/// | 13–15 | must be zero |
+/// | 13 | another record's own name, listed here because both start together (aliases) |
+/// | 14–15 | must be zero |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Attrs(pub u16);
 
@@ -121,8 +122,10 @@ impl Attrs {
     pub const BEFORE_PRIMARY: u16 = 1 << 11;
     /// Known only to DWARF.
     pub const DWARF: u16 = 1 << 12;
+    /// An alias that is another record's own name: listed here, found there.
+    pub const SHARED: u16 = 1 << 13;
     /// Bits that must be zero.
-    pub const RESERVED: u16 = 0b111 << 13;
+    pub const RESERVED: u16 = 0b11 << 14;
 
     /// Packs the three enumerations and the flag bits.
     #[must_use]
@@ -211,6 +214,6 @@ mod tests {
         }
         assert!(!Attrs(3 << 3).is_valid());
         assert!(!Attrs(3 << 5).is_valid());
-        assert!(!Attrs(1 << 13).is_valid());
+        assert!(!Attrs(1 << 14).is_valid());
     }
 }

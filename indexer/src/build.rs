@@ -1,0 +1,481 @@
+//! Building: an input path in, a published index (or its bytes) and a report out.
+//!
+//! The only place where reading, normalising, layout, writing and publishing
+//! meet. Decides nothing about symbols.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use symidx::Index;
+use symidx::format::{self, Identity, MAX_ID};
+use symidx::metadata::Metadata;
+
+use crate::input::{self, InputError, ReadOptions};
+use crate::layout::{self, LayoutError, LayoutOptions};
+use crate::model::{AddressKind, Format, Image, Report, Store};
+use crate::normalise::{NormaliseOptions, normalise};
+use crate::publish::{PublishError, publish};
+use crate::write::{Contents, write};
+
+/// What to build and how.
+#[derive(Clone, Debug, Default)]
+pub struct BuildOptions {
+    /// What to read, and from where.
+    pub read: ReadOptions,
+    /// Functions and code labels only.
+    pub code_only: bool,
+    /// Symbols only, no lines (lines are not built yet: the option is part of
+    /// an index's identity already).
+    pub names_only: bool,
+    /// Rebuild even when the index is already the right one.
+    pub force: bool,
+    /// Publish an index without symbols instead of failing.
+    pub allow_empty: bool,
+}
+
+/// Whether anything had to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// A new index was published.
+    Built,
+    /// The index was already that of this input and these options.
+    Fresh,
+}
+
+/// What was built.
+#[derive(Clone, Debug)]
+pub struct BuildReport {
+    /// Built, or fresh already.
+    pub status: Status,
+    /// Symbols that answer addresses.
+    pub symbols: u64,
+    /// Further names of them.
+    pub aliases: u64,
+    /// Names that answer no address.
+    pub names_only: u64,
+    /// Functions among the symbols.
+    pub functions: u64,
+    /// Bytes of the index.
+    pub bytes: u64,
+    /// Bytes of the input.
+    pub input_bytes: u64,
+    /// Build-id or UUID in hex, else `blake3:` and the input's hash.
+    pub id: String,
+    /// What was left out: reason, how many.
+    pub skipped: Vec<(String, u64)>,
+    /// One line each.
+    pub warnings: Vec<String>,
+    /// Every file read: the input first, then its companions.
+    pub inputs: Vec<PathBuf>,
+}
+
+/// Why there is no index.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The input cannot be read.
+    Input(InputError),
+    /// The input has no symbols at all.
+    NoSymbols {
+        /// The input.
+        path: PathBuf,
+        /// What was left out, and why the rest is missing.
+        report: Report,
+    },
+    /// Something outgrew the format.
+    Layout {
+        /// The input.
+        path: PathBuf,
+        /// What.
+        source: LayoutError,
+    },
+    /// The index could not be published.
+    Publish(PublishError),
+    /// The index could not be made in memory.
+    Memory {
+        /// The input.
+        path: PathBuf,
+        /// The error.
+        source: io::Error,
+    },
+}
+
+impl std::fmt::Display for BuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Input(error) => error.fmt(f),
+            Self::NoSymbols { path, report } => {
+                write!(f, "{}: expected symbols, found none", path.display())?;
+                for (i, (reason, count)) in report.skipped.iter().enumerate() {
+                    let before = if i == 0 { " (left out: " } else { ", " };
+                    write!(f, "{before}{count} {reason}")?;
+                }
+                if !report.skipped.is_empty() {
+                    write!(f, ")")?;
+                }
+                write!(f, "; give the file before it was stripped or its debug file, or allow it")
+            }
+            Self::Layout { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Publish(error) => error.fmt(f),
+            Self::Memory { path, source } => write!(f, "{}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Input(error) => Some(error),
+            Self::Layout { source, .. } => Some(source),
+            Self::Publish(error) => Some(error),
+            Self::Memory { source, .. } => Some(source),
+            Self::NoSymbols { .. } => None,
+        }
+    }
+}
+
+impl From<InputError> for BuildError {
+    fn from(error: InputError) -> Self {
+        Self::Input(error)
+    }
+}
+
+impl From<PublishError> for BuildError {
+    fn from(error: PublishError) -> Self {
+        Self::Publish(error)
+    }
+}
+
+/// Builds the index of `input` and publishes it at `output`, unless the index
+/// there is already that of this input and these options.
+///
+/// # Errors
+/// [`BuildError`]; then `output` is as it was.
+///
+/// ```no_run
+/// use symidx_indexer::{BuildOptions, build_file};
+/// let report = build_file("app".as_ref(), "app.symidx".as_ref(), &BuildOptions::default())?;
+/// println!("{} symbols in {} bytes", report.symbols, report.bytes);
+/// # Ok::<(), symidx_indexer::BuildError>(())
+/// ```
+pub fn build_file(
+    input: &Path,
+    output: &Path,
+    options: &BuildOptions,
+) -> Result<BuildReport, BuildError> {
+    let store = Store::new();
+    let mut source = Source::open(input, &store, options)?;
+    if !options.force
+        && let Some(report) = source.fresh(output)
+    {
+        return Ok(report);
+    }
+    let finished = source.finish(options)?;
+    let contents = finished.contents();
+    let bytes = publish(output, |file| write(&contents, file))?;
+    Ok(finished.report(bytes))
+}
+
+/// Builds the index of `input` in memory.
+///
+/// # Errors
+/// [`BuildError`].
+///
+/// ```no_run
+/// use symidx_indexer::{BuildOptions, build_bytes};
+/// let (bytes, _) = build_bytes("/bin/true".as_ref(), &BuildOptions::default())?;
+/// let index = symidx::Index::from_bytes(&bytes).expect("it was just built");
+/// # let _ = index;
+/// # Ok::<(), symidx_indexer::BuildError>(())
+/// ```
+pub fn build_bytes(
+    input: &Path,
+    options: &BuildOptions,
+) -> Result<(Vec<u8>, BuildReport), BuildError> {
+    let store = Store::new();
+    Source::open(input, &store, options)?.into_bytes(options)
+}
+
+/// Like [`build_bytes`], for an input whose bytes are at hand; `name` is for
+/// messages and for finding companions beside it.
+///
+/// # Errors
+/// [`BuildError`].
+pub fn build_from_bytes(
+    name: &Path,
+    data: &[u8],
+    options: &BuildOptions,
+) -> Result<(Vec<u8>, BuildReport), BuildError> {
+    let store = Store::new();
+    let data = store.keep(data.to_vec());
+    Source::read(name, data, &store, options)?.into_bytes(options)
+}
+
+/// An input that has been read and hashed.
+struct Source<'store> {
+    path: PathBuf,
+    image: Image<'store>,
+    input_size: u64,
+    input_hash: [u8; 32],
+    companions: Vec<(String, [u8; 32])>,
+    digest: [u8; 32],
+}
+
+impl<'store> Source<'store> {
+    fn open(path: &Path, store: &'store Store, options: &BuildOptions) -> Result<Self, BuildError> {
+        let (path, data) = input::open(path, store)?;
+        Self::read(&path, data, store, options)
+    }
+
+    fn read(
+        path: &Path,
+        data: &'store [u8],
+        store: &'store Store,
+        options: &BuildOptions,
+    ) -> Result<Self, BuildError> {
+        // Hashing reads the whole file once, reading touches a part of it:
+        // side by side they take as long as the longer one.
+        let (image, input_hash) = std::thread::scope(|scope| {
+            let hash = scope.spawn(|| hash_bytes(data));
+            let image = input::read_bytes(path, data, store, &options.read);
+            // A panic in hashing cannot happen; an all-zero hash would only
+            // make the index look stale.
+            (image, hash.join().unwrap_or_default())
+        });
+        let image = image?;
+        let companions: Vec<(String, [u8; 32])> = image
+            .companions
+            .iter()
+            .map(|(path, role)| {
+                let hash = std::fs::read(path).map_or([0; 32], |bytes| hash_bytes(&bytes));
+                ((*role).to_owned(), hash)
+            })
+            .collect();
+        let digest = inputs_digest(&image, &input_hash, &companions, options);
+        Ok(Self {
+            path: path.to_path_buf(),
+            image,
+            input_size: u64::try_from(data.len()).unwrap_or(u64::MAX),
+            input_hash,
+            companions,
+            digest,
+        })
+    }
+
+    fn inputs(&self) -> Vec<PathBuf> {
+        let companions = self.image.companions.iter().map(|(path, _)| path.clone());
+        std::iter::once(self.path.clone()).chain(companions).collect()
+    }
+
+    /// The report of the index at `output` when it is already the right one:
+    /// same digest, and whole.
+    fn fresh(&mut self, output: &Path) -> Option<BuildReport> {
+        // SAFETY: indexes are replaced by rename, never edited; one that is
+        // edited all the same is looked at once and dropped.
+        #[allow(unsafe_code)]
+        let index = unsafe { Index::map(output) }.ok()?;
+        if *index.inputs_digest() != self.digest || index.verify().is_err() {
+            return None;
+        }
+        let metadata = symidx::metadata::read(&index).ok()??;
+        let image = &self.image;
+        Some(BuildReport {
+            status: Status::Fresh,
+            symbols: u64::try_from(index.symbols().count()).unwrap_or(u64::MAX),
+            aliases: index.alias_count().into(),
+            names_only: index.names_only_count().into(),
+            functions: metadata.functions,
+            bytes: u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX),
+            input_bytes: self.input_size,
+            id: id_text(image, &self.input_hash),
+            skipped: metadata.skipped,
+            warnings: Vec::new(),
+            inputs: self.inputs(),
+        })
+    }
+
+    fn finish(mut self, options: &BuildOptions) -> Result<Finished<'store>, BuildError> {
+        let normalised =
+            normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
+        let nothing = normalised.owners.is_empty() && normalised.names_only.is_empty();
+        if nothing && !options.allow_empty {
+            let report = std::mem::take(&mut self.image.report);
+            return Err(BuildError::NoSymbols { path: self.path, report });
+        }
+        let mut report = std::mem::take(&mut self.image.report);
+        let plan = layout::plan(&self.image, &normalised, LayoutOptions::default(), &mut report)
+            .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
+        self.image.report = report;
+        let symbols = u64::try_from(normalised.owners.len()).unwrap_or(u64::MAX);
+        let metadata = Metadata {
+            producer: concat!("symidx ", env!("CARGO_PKG_VERSION")).to_owned(),
+            options: option_words(options),
+            machine: self.image.machine.name.to_owned(),
+            companions: self.companions.clone(),
+            skipped: skipped(&self.image.report),
+            warnings: u64::try_from(self.image.report.warnings.len()).unwrap_or(u64::MAX),
+            functions: plan.functions,
+        };
+        let metadata = metadata.to_bytes().map_err(|error| BuildError::Memory {
+            path: self.path.clone(),
+            source: io::Error::other(error.to_string()),
+        })?;
+        let identity = self.identity();
+        Ok(Finished { source: self, plan, identity, metadata, symbols })
+    }
+
+    fn into_bytes(self, options: &BuildOptions) -> Result<(Vec<u8>, BuildReport), BuildError> {
+        let path = self.path.clone();
+        let finished = self.finish(options)?;
+        let mut bytes = Vec::new();
+        let size = write(&finished.contents(), io::Cursor::new(&mut bytes))
+            .map_err(|source| BuildError::Memory { path, source })?;
+        Ok((bytes, finished.report(size)))
+    }
+
+    fn identity(&self) -> Identity {
+        let image = &self.image;
+        let (kind, id): (u32, &[u8]) = match (&image.build_id, &image.uuid) {
+            (Some(id), _) if !id.is_empty() => (format::ID_BUILD_ID, id),
+            (_, Some(uuid)) => (format::ID_UUID, uuid),
+            _ => (format::ID_NONE, &[]),
+        };
+        let mut stored = [0; MAX_ID];
+        let mut used = 0u32;
+        for (to, from) in stored.iter_mut().zip(id) {
+            *to = *from;
+            used = used.saturating_add(1);
+        }
+        let (slice_offset, slice_size) = image.slice.unwrap_or((0, self.input_size));
+        let flag = |on: bool, bit: u8| if on { bit } else { 0 };
+        Identity {
+            id_kind: kind.into(),
+            id_len: used.into(),
+            id: stored,
+            input_size: self.input_size.into(),
+            input_hash: self.input_hash,
+            inputs_digest: self.digest,
+            container: match image.format {
+                Format::Elf => format::CONTAINER_ELF,
+                Format::MachO => format::CONTAINER_MACHO,
+                Format::Kallsyms => format::CONTAINER_KALLSYMS,
+            },
+            image_flags: flag(image.machine.is_64, format::IMAGE_64)
+                | flag(image.machine.big_endian, format::IMAGE_BIG_ENDIAN),
+            reserved: [0; 2],
+            machine: image.machine.number.into(),
+            subtype: image.machine.subtype.into(),
+            reserved2: [0; 4],
+            slice_offset: slice_offset.into(),
+            slice_size: slice_size.into(),
+            reserved3: [0; 16],
+        }
+    }
+}
+
+/// An index ready to be written.
+struct Finished<'store> {
+    source: Source<'store>,
+    plan: layout::Plan<'store>,
+    identity: Identity,
+    metadata: Vec<u8>,
+    symbols: u64,
+}
+
+impl<'store> Finished<'store> {
+    fn contents(&self) -> Contents<'_, 'store> {
+        Contents {
+            plan: &self.plan,
+            identity: self.identity,
+            relocatable: self.source.image.addresses == AddressKind::SectionOffset,
+            metadata: &self.metadata,
+        }
+    }
+
+    fn report(&self, bytes: u64) -> BuildReport {
+        let image = &self.source.image;
+        let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        BuildReport {
+            status: Status::Built,
+            symbols: self.symbols,
+            aliases: count(self.plan.aliases.len()),
+            names_only: count(self.plan.names_only.len()),
+            functions: self.plan.functions,
+            bytes,
+            input_bytes: self.source.input_size,
+            id: id_text(image, &self.source.input_hash),
+            skipped: skipped(&image.report),
+            warnings: image.report.warnings.clone(),
+            inputs: self.source.inputs(),
+        }
+    }
+}
+
+fn skipped(report: &Report) -> Vec<(String, u64)> {
+    report.skipped.iter().map(|(&reason, &count)| (reason.to_owned(), count)).collect()
+}
+
+/// The options that change an index's contents, in their command-line form.
+fn option_words(options: &BuildOptions) -> Vec<String> {
+    let mut words = Vec::new();
+    if options.code_only {
+        words.push("--code-only".to_owned());
+    }
+    if options.names_only {
+        words.push("--names-only".to_owned());
+    }
+    words
+}
+
+/// Build-id or UUID in hex; for inputs without one `blake3:` and the hash.
+fn id_text(image: &Image<'_>, input_hash: &[u8; 32]) -> String {
+    match (&image.build_id, &image.uuid) {
+        (Some(id), _) if !id.is_empty() => hex(id),
+        (_, Some(uuid)) => hex(uuid),
+        _ => format!("blake3:{}", hex(input_hash)),
+    }
+}
+
+/// Lower-case hex.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn hash_bytes(bytes: &[u8]) -> [u8; 32] {
+    *blake3::hash(bytes).as_bytes()
+}
+
+/// One digest of everything that decides an index's bytes. The program's
+/// version is part of it: another release may know better rules.
+fn inputs_digest(
+    image: &Image<'_>,
+    input_hash: &[u8; 32],
+    companions: &[(String, [u8; 32])],
+    options: &BuildOptions,
+) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("symidx inputs digest v1");
+    let mut field = |bytes: &[u8]| {
+        hasher.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hasher.update(bytes);
+    };
+    field(env!("CARGO_PKG_VERSION").as_bytes());
+    field(&format::VERSION.to_le_bytes());
+    field(input_hash);
+    let (slice_offset, slice_size) = image.slice.unwrap_or((0, 0));
+    field(&slice_offset.to_le_bytes());
+    field(&slice_size.to_le_bytes());
+    for word in option_words(options) {
+        field(word.as_bytes());
+    }
+    for (role, hash) in companions {
+        field(role.as_bytes());
+        field(hash);
+    }
+    *hasher.finalize().as_bytes()
+}

@@ -1,0 +1,368 @@
+//! Names: where each is stored, each distinct one once, and the hash order
+//! by which they are found.
+
+use symidx::format::{LONG_NAME, NONE, bucket_of, fingerprint, name_hash};
+use zerocopy::little_endian::{U16, U32};
+
+use super::{LayoutError, LayoutOptions, Plan, SectionOrder, count32};
+use crate::model::{Image, Symbol};
+use crate::normalise::Normalised;
+
+/// Names per bucket of the name index: their tags fit in a cache line.
+const NAMES_PER_BUCKET: usize = 8;
+
+/// A name as stored: the plain name, then `@@version`, `@version` or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredName<'data> {
+    /// Plain linkage name.
+    pub plain: &'data [u8],
+    /// Version without `@`; empty = none.
+    pub version: &'data [u8],
+    /// `@@` instead of `@`.
+    pub default_version: bool,
+}
+
+impl<'data> StoredName<'data> {
+    fn of(normalised: &Normalised<'data>, symbol: &Symbol<'data>) -> Self {
+        Self {
+            plain: symbol.name,
+            version: normalised.version(symbol),
+            default_version: symbol.default_version,
+        }
+    }
+
+    fn unversioned(plain: &'data [u8]) -> Self {
+        Self { plain, version: &[], default_version: false }
+    }
+
+    /// The bytes between plain name and version.
+    #[must_use]
+    pub fn separator(&self) -> &'static [u8] {
+        match (self.version.is_empty(), self.default_version) {
+            (true, _) => b"",
+            (false, true) => b"@@",
+            (false, false) => b"@",
+        }
+    }
+
+    /// Bytes of the whole stored name.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.plain.len().saturating_add(self.separator().len()).saturating_add(self.version.len())
+    }
+
+    /// True for the empty name.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// True when the length does not fit beside the name's reference and is
+    /// stored in front of its bytes.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.len() >= usize::from(LONG_NAME)
+    }
+
+    /// The order of equal hashes in the file: by plain name, then the default
+    /// version first, then by version.
+    fn find_order(&self) -> (&'data [u8], bool, &'data [u8]) {
+        let other = !self.version.is_empty() && !self.default_version;
+        (self.plain, other, self.version)
+    }
+}
+
+/// Distinct names in storage order, with the unit of their offsets.
+#[derive(Debug, Default)]
+pub struct NamePool<'data> {
+    /// Names in storage order; each starts at a multiple of `1 << shift`.
+    pub names: Vec<StoredName<'data>>,
+    /// log2 of the offsets' unit: 0 unless the names pass 4 GiB.
+    pub shift: u32,
+    /// Bytes of the names section.
+    pub size: u64,
+}
+
+impl<'data> NamePool<'data> {
+    /// Appends a name; returns its reference.
+    fn push(&mut self, name: StoredName<'data>) -> (u64, u16) {
+        let unit = 1u64 << self.shift;
+        let start = self.size.next_multiple_of(unit);
+        let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
+        let prefix = if name.is_long() { 4 } else { 0 };
+        self.size = start.saturating_add(prefix).saturating_add(length);
+        self.names.push(name);
+        let short = u16::try_from(name.len()).unwrap_or(LONG_NAME);
+        (start >> self.shift, short)
+    }
+}
+
+/// Fills every `name` field of the plan, the name index and the pool.
+pub(super) fn place<'data>(
+    image: &Image<'data>,
+    normalised: &Normalised<'data>,
+    owner_records: &[u32],
+    sections: &SectionOrder,
+    options: LayoutOptions,
+    plan: &mut Plan<'data>,
+) -> Result<(), LayoutError> {
+    let catalogue = Catalogue::new(normalised, owner_records, plan)?;
+    let order = catalogue.hash_order();
+    let first_of = catalogue.first_of_equal(&order);
+    let mut shift = 0;
+    let references = loop {
+        let mut pool = NamePool { shift, ..NamePool::default() };
+        match catalogue.store(&first_of, options, &mut pool) {
+            Some(references) => {
+                plan.names = pool;
+                break references;
+            }
+            None if shift < 8 => shift = shift.saturating_add(1),
+            None => return Err(LayoutError::NamesTooLarge),
+        }
+    };
+    catalogue.fill(&references, plan);
+    place_other_names(image, sections, plan)?;
+    let buckets = u32::try_from(order.len().div_ceil(NAMES_PER_BUCKET)).unwrap_or(u32::MAX);
+    let mut next_bucket = 0;
+    for (position, &(hash, entry)) in (0u32..).zip(&order) {
+        while next_bucket <= bucket_of(hash, buckets) {
+            plan.name_buckets.push(position);
+            next_bucket = next_bucket.saturating_add(1);
+        }
+        plan.name_order.push(catalogue.id(entry));
+        plan.name_tags.push(fingerprint(hash));
+    }
+    if buckets > 0 {
+        let end = count32(order.len())?;
+        while next_bucket <= buckets {
+            plan.name_buckets.push(end);
+            next_bucket = next_bucket.saturating_add(1);
+        }
+    }
+    Ok(())
+}
+
+/// Every name that can be found, with the places that refer to it.
+struct Catalogue<'a, 'data> {
+    normalised: &'a Normalised<'data>,
+    /// Name id of each entry, ascending: records, aliases, names only.
+    ids: Vec<u32>,
+    /// The symbol of each entry: an index into `normalised.names`, or past
+    /// its end into `normalised.names_only`.
+    symbols: Vec<u32>,
+    /// For each alias of the plan the entry whose name it shows.
+    alias_entries: Vec<u32>,
+    records: usize,
+    aliases: usize,
+}
+
+impl<'a, 'data> Catalogue<'a, 'data> {
+    fn new(
+        normalised: &'a Normalised<'data>,
+        owner_records: &[u32],
+        plan: &Plan<'data>,
+    ) -> Result<Self, LayoutError> {
+        let (records, aliases) = (plan.records.len(), plan.aliases.len());
+        let total = records.saturating_add(aliases).saturating_add(plan.names_only.len());
+        count32(total)?;
+        let names = normalised.names.len().saturating_add(normalised.names_only.len());
+        count32(names)?;
+        let mut this = Self {
+            normalised,
+            ids: Vec::with_capacity(names),
+            symbols: Vec::with_capacity(names),
+            alias_entries: vec![NONE; aliases],
+            records,
+            aliases,
+        };
+        // The entry of each of `normalised.names`.
+        let mut entry_of_name = vec![NONE; normalised.names.len()];
+        for (owner, &record) in normalised.owners.iter().zip(owner_records) {
+            if !owner.is_unnamed() {
+                this.push(record, owner.first_name, &mut entry_of_name)?;
+            }
+        }
+        let mut alias = 0usize;
+        let mut shared = Vec::new();
+        for owner in &normalised.owners {
+            for name in 1..owner.listed_names {
+                let symbol = owner.first_name.saturating_add(name);
+                if name < owner.own_names {
+                    let id = count32(records.saturating_add(alias))?;
+                    let entry = this.push(id, symbol, &mut entry_of_name)?;
+                    if let Some(slot) = this.alias_entries.get_mut(alias) {
+                        *slot = entry;
+                    }
+                } else {
+                    shared.push((alias, symbol));
+                }
+                alias = alias.saturating_add(1);
+            }
+        }
+        for (alias, symbol) in shared {
+            let symbol = usize::try_from(symbol).unwrap_or(usize::MAX);
+            let entry = entry_of_name.get(symbol).copied().unwrap_or(NONE);
+            if let Some(slot) = this.alias_entries.get_mut(alias) {
+                *slot = entry;
+            }
+        }
+        for only in 0..plan.names_only.len() {
+            let id = count32(records.saturating_add(aliases).saturating_add(only))?;
+            let symbol = count32(normalised.names.len().saturating_add(only))?;
+            this.push(id, symbol, &mut entry_of_name)?;
+        }
+        Ok(this)
+    }
+
+    fn push(&mut self, id: u32, symbol: u32, entries: &mut [u32]) -> Result<u32, LayoutError> {
+        let entry = count32(self.ids.len())?;
+        self.ids.push(id);
+        self.symbols.push(symbol);
+        if let Some(slot) = usize::try_from(symbol).ok().and_then(|s| entries.get_mut(s)) {
+            *slot = entry;
+        }
+        Ok(entry)
+    }
+
+    fn id(&self, entry: u32) -> u32 {
+        usize::try_from(entry).ok().and_then(|e| self.ids.get(e)).copied().unwrap_or(NONE)
+    }
+
+    fn name(&self, entry: u32) -> StoredName<'data> {
+        let symbol = usize::try_from(entry)
+            .ok()
+            .and_then(|e| self.symbols.get(e))
+            .and_then(|&s| usize::try_from(s).ok())
+            .unwrap_or(usize::MAX);
+        let names = &self.normalised.names;
+        let symbol = names
+            .get(symbol)
+            .or_else(|| self.normalised.names_only.get(symbol.checked_sub(names.len())?));
+        symbol.map_or(StoredName::unversioned(&[]), |s| StoredName::of(self.normalised, s))
+    }
+
+    /// (hash, entry) in file order: by hash, then as [`StoredName::find_order`]
+    /// says, then by id.
+    fn hash_order(&self) -> Vec<(u32, u32)> {
+        let count = u32::try_from(self.ids.len()).unwrap_or(u32::MAX);
+        let mut order: Vec<(u32, u32)> =
+            (0..count).map(|entry| (name_hash(self.name(entry).plain), entry)).collect();
+        order.sort_unstable();
+        for run in order.chunk_by_mut(|a, b| a.0 == b.0) {
+            if run.len() > 1 {
+                run.sort_by(|a, b| {
+                    let key = |entry: u32| (self.name(entry), self.id(entry));
+                    let ((a, a_id), (b, b_id)) = (key(a.1), key(b.1));
+                    a.find_order().cmp(&b.find_order()).then(a_id.cmp(&b_id))
+                });
+            }
+        }
+        order
+    }
+
+    /// For each entry the first one with the same stored name.
+    fn first_of_equal(&self, order: &[(u32, u32)]) -> Vec<u32> {
+        let mut first_of: Vec<u32> = vec![NONE; self.ids.len()];
+        for equal in order.chunk_by(|a, b| a.0 == b.0 && self.name(a.1) == self.name(b.1)) {
+            let first = equal.iter().map(|&(_, entry)| entry).min().unwrap_or(NONE);
+            for &(_, entry) in equal {
+                if let Some(slot) = usize::try_from(entry).ok().and_then(|e| first_of.get_mut(e)) {
+                    *slot = first;
+                }
+            }
+        }
+        first_of
+    }
+
+    /// Stores each distinct name once, in entry order (so that neighbours in
+    /// memory are neighbours in the file); `None` when an offset does not fit.
+    fn store(
+        &self,
+        first_of: &[u32],
+        options: LayoutOptions,
+        pool: &mut NamePool<'data>,
+    ) -> Option<Vec<(U32, U16)>> {
+        let mut references: Vec<(U32, U16)> = Vec::with_capacity(first_of.len());
+        for (entry, &first) in (0u32..).zip(first_of) {
+            let reference = match usize::try_from(first).ok().and_then(|f| references.get(f)) {
+                Some(&reference) if first != entry => reference,
+                _ => {
+                    let (offset, len) = pool.push(self.name(entry));
+                    let offset = Some(offset).filter(|&o| o <= options.max_name_offset)?;
+                    (u32::try_from(offset).ok()?.into(), len.into())
+                }
+            };
+            references.push(reference);
+        }
+        Some(references)
+    }
+
+    /// Writes the references into the plan's tables.
+    fn fill(&self, references: &[(U32, U16)], plan: &mut Plan<'data>) {
+        let reference =
+            |entry: u32| usize::try_from(entry).ok().and_then(|e| references.get(e)).copied();
+        for (&id, &(name, name_len)) in self.ids.iter().zip(references) {
+            let id = usize::try_from(id).unwrap_or(usize::MAX);
+            if let Some(record) = plan.records.get_mut(id) {
+                (record.name, record.name_len) = (name, name_len);
+            }
+            let only = id.checked_sub(self.records.saturating_add(self.aliases));
+            if let Some(only) = only.and_then(|only| plan.names_only.get_mut(only)) {
+                (only.name, only.name_len) = (name, name_len);
+            }
+        }
+        for (alias, &entry) in plan.aliases.iter_mut().zip(&self.alias_entries) {
+            if let Some((name, name_len)) = reference(entry) {
+                (alias.name, alias.name_len) = (name, name_len);
+            }
+        }
+    }
+}
+
+/// Names of sections and kernel modules, behind the symbols' names.
+fn place_other_names<'data>(
+    image: &Image<'data>,
+    sections: &SectionOrder,
+    plan: &mut Plan<'data>,
+) -> Result<(), LayoutError> {
+    // Section names repeat in relocatable files (thousands of `.text.f`).
+    let mut known = std::collections::HashMap::new();
+    for (at, &i) in sections.order.iter().enumerate() {
+        let name = image.sections.get(i).map_or(&[][..], |section| section.name);
+        let (offset, len) = store_once(name, &mut known, plan)?;
+        if let Some(section) = plan.sections.get_mut(at) {
+            (section.name, section.name_len) = (offset, len);
+        }
+    }
+    for at in 0..plan.regions.len() {
+        let module = plan.regions.get(at).map_or(NONE, |region| region.module.get());
+        let name = usize::try_from(module)
+            .ok()
+            .and_then(|module| image.modules.get(module))
+            .map_or(&[][..], |name| *name);
+        let (offset, len) = store_once(name, &mut known, plan)?;
+        if let Some(region) = plan.regions.get_mut(at) {
+            (region.module, region.module_len) = (offset, len);
+        }
+    }
+    Ok(())
+}
+
+fn store_once<'data>(
+    name: &'data [u8],
+    known: &mut std::collections::HashMap<&'data [u8], (U32, U16)>,
+    plan: &mut Plan<'data>,
+) -> Result<(U32, U16), LayoutError> {
+    if name.is_empty() {
+        return Ok((0.into(), 0.into()));
+    }
+    if let Some(&reference) = known.get(name) {
+        return Ok(reference);
+    }
+    let (offset, len) = plan.names.push(StoredName::unversioned(name));
+    let offset = u32::try_from(offset).map_err(|_| LayoutError::NamesTooLarge)?;
+    let reference = (offset.into(), len.into());
+    known.insert(name, reference);
+    Ok(reference)
+}

@@ -1,0 +1,114 @@
+//! Publishing: a finished file appears at its path whole, or not at all.
+//!
+//! Temporary file in the same directory, verify, fsync, rename. Readers that
+//! hold a map of the old file keep the old file.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use symidx::Index;
+
+/// Why nothing was published. The path is as it was before.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PublishError {
+    /// The operating system refused.
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was being done: `"create a temporary file in"`, `"write"`, …
+        action: &'static str,
+        /// Its error.
+        source: io::Error,
+    },
+    /// What was written does not verify: a fault of this program or of the disk.
+    Unsound {
+        /// The path that was not replaced.
+        path: PathBuf,
+        /// What does not hold.
+        source: symidx::OpenError,
+    },
+}
+
+impl std::fmt::Display for PublishError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Io { path, action, source } => {
+                write!(f, "{}: cannot {action}: {source}; nothing was published", path.display())
+            }
+            Self::Unsound { path, source } => write!(
+                f,
+                "{}: the index written does not verify and was not published: {source}",
+                path.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PublishError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Unsound { source, .. } => Some(source),
+        }
+    }
+}
+
+/// Publishes what `write` writes at `path`; returns the number of bytes.
+/// `write` must start at the file's beginning.
+///
+/// # Errors
+/// [`PublishError`]; then `path` is untouched and the temporary file removed.
+pub fn publish(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<u64>,
+) -> Result<u64, PublishError> {
+    let failed = |path: &Path, action: &'static str| {
+        let path = path.to_path_buf();
+        move |source| PublishError::Io { path, action, source }
+    };
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    if path.is_dir() {
+        let source = io::Error::from(io::ErrorKind::IsADirectory);
+        return Err(failed(path, "replace")(source));
+    }
+    let mut prefix = std::ffi::OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    prefix.push(".");
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    #[cfg(unix)]
+    {
+        // As any program's output: readable as the umask allows.
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut temporary =
+        builder.tempfile_in(directory).map_err(failed(directory, "create a temporary file in"))?;
+    let bytes = write(temporary.as_file_mut()).map_err(failed(path, "write"))?;
+    verify(temporary.as_file())
+        .map_err(|source| PublishError::Unsound { path: path.to_path_buf(), source })?;
+    temporary.as_file().sync_all().map_err(failed(path, "write to disk"))?;
+    temporary.persist(path).map_err(|error| failed(path, "rename to")(error.error))?;
+    // The rename itself reaches the disk with its directory. Where
+    // directories cannot be opened or synced, the file is whole all the same.
+    if let Ok(directory) = File::open(directory) {
+        let _ = directory.sync_all();
+    }
+    Ok(bytes)
+}
+
+/// Checks what was written, read back through the file.
+fn verify(file: &File) -> Result<(), symidx::OpenError> {
+    // SAFETY: the file was just created under a name of its own and is
+    // written by nobody else.
+    #[allow(unsafe_code)]
+    let map = unsafe { memmap2::Mmap::map(file) }?;
+    let index = Index::from_bytes(&map)?;
+    index.verify_structure()?;
+    Ok(())
+}
