@@ -368,15 +368,6 @@ impl<'data> File<'data> {
         if self.is_64 { 8 } else { 4 }
     }
 
-    /// The address-sized integer at `offset` of `bytes`.
-    pub(super) fn word_at(&self, bytes: &[u8], offset: u64) -> Option<u64> {
-        if self.is_64 {
-            bytes::u64_at(bytes, offset, self.endian)
-        } else {
-            bytes::u32_at(bytes, offset, self.endian).map(u64::from)
-        }
-    }
-
     /// True for big-endian files.
     pub(super) fn is_big_endian(&self) -> bool {
         self.endian.is_big_endian()

@@ -4,6 +4,8 @@
 //! file section became which of them. Ranges that wrap are clamped here; no
 //! symbol is read.
 
+use std::collections::HashMap;
+
 use object::elf;
 
 use super::header::File;
@@ -136,41 +138,37 @@ pub(super) fn segments(file: &File<'_>, report: &mut Report) -> Vec<Segment> {
 }
 
 /// Where the sections of a companion lie in the main file: the section of the
-/// same name and address, else the one that holds its address.
+/// same number if it has the same name and address, else any such section.
+/// `Unknown` leaves it to `normalise` to find the section by address.
 pub(super) fn match_sections(
     main: &Layout<'_>,
     main_file: &File<'_>,
     companion: &File<'_>,
 ) -> Vec<Place> {
-    let mut by_name: Vec<(&[u8], u64, u32)> = (0u32..)
-        .zip(&main.sections)
-        .map(|(index, section)| (section.name, section.address, index))
-        .collect();
-    by_name.sort_unstable();
-    let place_of = |index: u32| {
-        let number = usize::try_from(index)
-            .ok()
-            .and_then(|index| main.sections.get(index))
-            .and_then(|section| usize::try_from(section.number).ok());
-        number.and_then(|number| main.places.get(number).copied()).unwrap_or(Place::Section(index))
+    let address_of = |section: &super::header::Section<'_>| {
+        if main_file.is_relocatable() { 0 } else { section.address }
     };
-    companion
-        .sections
-        .iter()
-        .map(|section| {
-            if !section.is_allocated() {
-                return Place::NotAllocated;
-            }
-            let address = if main_file.is_relocatable() { 0 } else { section.address };
-            let at = by_name
-                .partition_point(|&(name, start, _)| (name, start) < (section.name, address));
-            match by_name.get(at) {
-                Some(&(name, start, index)) if name == section.name && start == address => {
-                    place_of(index)
-                }
-                // By address: `normalise` finds the section that holds it.
-                _ => Place::Unknown,
-            }
-        })
-        .collect()
+    let mut by_name: HashMap<(&[u8], u64), Place> = HashMap::new();
+    for (section, &place) in main_file.sections.iter().zip(&main.places) {
+        if place != Place::NotAllocated {
+            by_name.entry((section.name, address_of(section))).or_insert(place);
+        }
+    }
+    let mut places = Vec::with_capacity(companion.sections.len());
+    for (number, section) in companion.sections.iter().enumerate() {
+        if !section.is_allocated() {
+            places.push(Place::NotAllocated);
+            continue;
+        }
+        let key = (section.name, address_of(section));
+        let same_number = main_file.sections.get(number).zip(main.places.get(number));
+        if let Some((_, &place)) = same_number.filter(|(other, place)| {
+            (other.name, address_of(other)) == key && **place != Place::NotAllocated
+        }) {
+            places.push(place);
+            continue;
+        }
+        places.push(by_name.get(&key).copied().unwrap_or(Place::Unknown));
+    }
+    places
 }

@@ -19,6 +19,8 @@ use std::path::Path;
 use object::elf;
 
 use self::bytes::Budget;
+use self::companion::{DebugLink, Wanted};
+use self::dynamic::Dynamic;
 use self::header::File;
 use self::layout::{Layout, Place};
 use self::opd::Descriptors;
@@ -28,12 +30,17 @@ use super::{InputError, ReadOptions};
 use crate::model::{AddressKind, Format, Image, Report, Source, Store};
 
 mod bytes;
+mod companion;
+mod debugdata;
+mod dynamic;
 mod header;
 mod layout;
 mod machine;
 mod notes;
 mod opd;
+mod plt;
 mod rules;
+mod stubs;
 mod symbols;
 mod versions;
 
@@ -96,9 +103,11 @@ pub fn read<'store>(
         companions: Vec::new(),
         report,
     };
-    let _ = (store, options);
     let main = Main::new(file, layout);
-    main.read_own_tables(&mut image);
+    let has_symtab = main.read_own_tables(&mut image);
+    main.read_debug_data(path, store, &mut image);
+    main.read_debug_files(path, has_symtab, options, store, &mut image);
+    plt::read(&main.file, &main.layout.places, main.dynamic.as_ref(), store, &mut image);
     image.sections = main.layout.sections;
     Ok(image)
 }
@@ -122,6 +131,7 @@ struct Main<'data> {
     file: File<'data>,
     layout: Layout<'data>,
     descriptors: Descriptors<'data>,
+    dynamic: Option<Dynamic>,
     kernel: bool,
 }
 
@@ -131,26 +141,30 @@ impl<'data> Main<'data> {
             Some(&Place::Section(index)) => Some(index),
             _ => None,
         });
+        let dynamic = Dynamic::read(&file);
         let kernel = rules::is_kernel_file(&file);
-        Self { file, layout, descriptors, kernel }
+        Self { file, layout, descriptors, dynamic, kernel }
     }
 
-    /// Reads the symbol tables that the section headers name.
-    fn read_own_tables(&self, image: &mut Image<'data>) {
-        let mut tables =
-            section_tables(&self.file, elf::SHT_SYMTAB, Source::Symtab, &mut image.report);
-        tables.extend(section_tables(
-            &self.file,
-            elf::SHT_DYNSYM,
-            Source::Dynsym,
-            &mut image.report,
-        ));
-        let versions = Versions::read(
-            &version_sections(&self.file),
-            self.file.endian,
-            &mut image.versions,
-            &mut image.report,
-        );
+    /// Reads the symbol tables that the section headers name, or the dynamic
+    /// one by `PT_DYNAMIC` when no header does. True when there is a symbol
+    /// table besides the dynamic one.
+    fn read_own_tables(&self, image: &mut Image<'data>) -> bool {
+        let file = &self.file;
+        let report = &mut image.report;
+        let mut tables = section_tables(file, elf::SHT_SYMTAB, Source::Symtab, report);
+        let has_symtab = !tables.is_empty();
+        let mut version_tables = version_sections(file);
+        let dynamic_tables = section_tables(file, elf::SHT_DYNSYM, Source::Dynsym, report);
+        if dynamic_tables.is_empty()
+            && let Some(dynamic) = &self.dynamic
+            && let Some(table) = dynamic.table(file, report)
+        {
+            tables.push(table);
+            version_tables = dynamic.versions(file);
+        }
+        tables.extend(dynamic_tables);
+        let versions = Versions::read(&version_tables, file.endian, &mut image.versions, report);
         let context = Context {
             file: &self.file,
             places: &self.layout.places,
@@ -159,6 +173,81 @@ impl<'data> Main<'data> {
             kernel: self.kernel,
         };
         read_tables(&context, &tables, image);
+        has_symtab
+    }
+
+    /// Adds the symbols of `.gnu_debugdata`.
+    fn read_debug_data(&self, path: &Path, store: &'data Store, image: &mut Image<'data>) {
+        let Some(section) = self.file.section_named(b".gnu_debugdata") else { return };
+        let unpacked = match self.file.section_data(section) {
+            Some(data) => debugdata::unpack(data),
+            None => Err("a section outside the file".to_owned()),
+        };
+        let result = unpacked
+            .and_then(|data| self.read_companion(path, store.keep(data), Source::DebugData, image));
+        if let Err(found) = result {
+            image.report.warn(format!(
+                ".gnu_debugdata: expected an xz-compressed ELF file, found {found}; kept the other tables"
+            ));
+        }
+    }
+
+    /// Adds the symbols of separate debug files: those that were named, else,
+    /// when the file has no symbol table of its own, the first that is found.
+    fn read_debug_files(
+        &self,
+        path: &Path,
+        has_symtab: bool,
+        options: &ReadOptions,
+        store: &'data Store,
+        image: &mut Image<'data>,
+    ) {
+        let link = DebugLink::read(&self.file, &mut image.report);
+        let build_id = image.build_id.clone();
+        let wanted = Wanted { path, file: &self.file, build_id: build_id.as_deref(), link };
+        let mut found = wanted.named(options, store, &mut image.report);
+        if found.is_empty() && !has_symtab {
+            found.extend(wanted.search(options, store, &mut image.report));
+        }
+        for file in found {
+            match self.read_companion(&file.path, file.data, Source::DebugFile, image) {
+                Ok(()) => image.companions.push((file.path, "debug file")),
+                Err(found) => image.report.warn(format!(
+                    "debug file {}: expected an ELF file with a symbol table, found {found}; did not use it",
+                    file.path.display()
+                )),
+            }
+        }
+    }
+
+    /// Adds the symbol table of another file of the same program.
+    fn read_companion(
+        &self,
+        path: &Path,
+        data: &'data [u8],
+        source: Source,
+        image: &mut Image<'data>,
+    ) -> Result<(), String> {
+        let file = File::parse(path, data, &mut image.report).map_err(|e| e.to_string())?;
+        if (file.machine, file.is_64, file.endian)
+            != (self.file.machine, self.file.is_64, self.file.endian)
+        {
+            return Err("a file for another machine".to_owned());
+        }
+        let tables = section_tables(&file, elf::SHT_SYMTAB, source, &mut image.report);
+        if tables.is_empty() {
+            return Err("no symbol table".to_owned());
+        }
+        let places = layout::match_sections(&self.layout, &self.file, &file);
+        let context = Context {
+            file: &file,
+            places: &places,
+            descriptors: &self.descriptors,
+            versions: &Versions::default(),
+            kernel: self.kernel,
+        };
+        read_tables(&context, &tables, image);
+        Ok(())
     }
 }
 
