@@ -118,7 +118,7 @@ impl std::error::Error for InputError {
     }
 }
 
-/// Reads the file at `path`: maps it into `store`, tells its format from its
+/// Reads the file at `path` (or the binary in a `.dSYM` bundle): maps it into `store`, tells its format from its
 /// first bytes, and reads it with its companions.
 ///
 /// # Errors
@@ -128,6 +128,10 @@ pub fn read<'store>(
     store: &'store Store,
     options: &ReadOptions,
 ) -> Result<Image<'store>, InputError> {
+    if macho::is_dsym(path) {
+        let binary = macho::dsym_binary(path)?;
+        return read_bytes(&binary, map_file(&binary, store)?, store, options);
+    }
     let data = map_file(path, store)?;
     read_bytes(path, data, store, options)
 }
