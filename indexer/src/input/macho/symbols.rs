@@ -97,7 +97,7 @@ impl<'data, N: Nlist<Endian = Endianness>> Table<'data, N> {
         style: Style,
         report: &mut Report,
     ) -> Vec<Symbol<'data>> {
-        let mut symbols = Vec::new();
+        let mut symbols = Vec::with_capacity(self.records.len());
         let mut budget = self.budget();
         let mut skipped = std::collections::BTreeMap::<&'static str, u64>::new();
         for (order, record) in (0_u32..).zip(self.records) {
