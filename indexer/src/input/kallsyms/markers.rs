@@ -121,26 +121,29 @@ fn padding_of(name: &[u8]) -> Option<&[u8]> {
         .find_map(|prefix| name.strip_prefix(prefix))
 }
 
-/// The role of a symbol. Markers are global symbols of the kernel itself.
+/// The role of a symbol. Only the kernel itself has markers. Those known by their
+/// whole name are markers always, those known by a pattern only when they are global.
 pub(super) fn role(entry: &Entry<'_>, functions: &Functions<'_>) -> Role {
-    let marker = entry.module == CORE && entry.letter.is_ascii_uppercase();
-    if marker && is_end_marker(entry.name, entry.class, functions) {
-        Role::End
-    } else if padding_of(entry.name).is_some() {
+    let core = entry.module == CORE;
+    let global = entry.letter.is_ascii_uppercase();
+    if padding_of(entry.name).is_some() {
         Role::Padding
-    } else if marker && is_start_marker(entry.name, entry.class) {
+    } else if core && ENDS.contains(&entry.name) {
+        Role::End
+    } else if core && STARTS.contains(&entry.name) {
+        Role::Start
+    } else if core && global && is_end_marker(entry.name, entry.class, functions) {
+        Role::End
+    } else if core && global && is_start_marker(entry.name, entry.class) {
         Role::Start
     } else {
         Role::Symbol
     }
 }
 
-/// `_etext`, `_end`…; `__stop_…` and `__end_…` in data (`__stop_tty` is a function);
+/// `__stop_…` and `__end_…` in data (`__stop_tty` is a function);
 /// `__…_end` but for functions of such a name.
 fn is_end_marker(name: &[u8], class: Class, functions: &Functions<'_>) -> bool {
-    if ENDS.contains(&name) {
-        return true;
-    }
     if DERIVED.iter().any(|prefix| name.starts_with(prefix)) {
         return false;
     }
@@ -152,10 +155,9 @@ fn is_end_marker(name: &[u8], class: Class, functions: &Functions<'_>) -> bool {
         && (class == Class::Data || name.ends_with(b"text_end") || !functions.has(name))
 }
 
-/// `_text`, `_stext`…; `__start_…` in data (`__start_tty` is a function); `__…text_start`.
+/// `__start_…` in data (`__start_tty` is a function); `__…text_start`.
 fn is_start_marker(name: &[u8], class: Class) -> bool {
-    STARTS.contains(&name)
-        || (name.starts_with(b"__start_") && class == Class::Data)
+    (name.starts_with(b"__start_") && class == Class::Data)
         || (name.starts_with(b"__") && name.ends_with(b"text_start"))
 }
 
