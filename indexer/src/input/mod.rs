@@ -3,6 +3,7 @@
 //! The only part of the indexer that names a file format or its crates. It
 //! never decides which symbol wins; that is `normalise`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -136,18 +137,33 @@ pub fn read<'store>(
 /// The input's own path and bytes: for a bundle those of the file inside.
 ///
 /// # Errors
-/// [`InputError::Io`].
+/// [`InputError`] when the file cannot be mapped.
 pub fn open<'store>(
     path: &Path,
     store: &'store Store,
 ) -> Result<(PathBuf, &'store [u8]), InputError> {
+    let path = binary_of(path)?;
+    let data = map_file(&path, store)?;
+    Ok((path.into_owned(), data))
+}
+
+/// The slices of the fat Mach-O file at `path` (or of the binary in a `.dSYM` bundle), in
+/// file order; `None` for any other file.
+///
+/// # Errors
+/// [`InputError`] when the file cannot be mapped.
+pub fn slices(path: &Path, store: &Store) -> Result<Option<Vec<Slice>>, InputError> {
+    let path = binary_of(path)?;
+    Ok(macho::slices(map_file(&path, store)?))
+}
+
+/// The file to read: `path` itself, or the binary inside it when it is a bundle.
+fn binary_of(path: &Path) -> Result<Cow<'_, Path>, InputError> {
     if macho::is_dsym(path) {
-        let binary = macho::dsym_binary(path)?;
-        let data = map_file(&binary, store)?;
-        return Ok((binary, data));
+        Ok(Cow::Owned(macho::dsym_binary(path)?))
+    } else {
+        Ok(Cow::Borrowed(path))
     }
-    let data = map_file(path, store)?;
-    Ok((path.to_path_buf(), data))
 }
 
 /// Like [`read`], for bytes already at hand; `path` is for messages and for
