@@ -8,7 +8,6 @@ mod gsym;
 mod object_map;
 pub mod std_records;
 mod symcache;
-#[cfg(feature = "symidx")]
 mod symidx;
 
 use std::hint::black_box;
@@ -258,8 +257,7 @@ pub fn all() -> Vec<Box<dyn Rival>> {
         Box::new(Runner::<C>(PhantomData))
     }
     vec![
-        #[cfg(feature = "symidx")]
-        runner::<symidx::Symidx>(),
+                runner::<symidx::Symidx>(),
         runner::<std_records::StdRecords>(),
         runner::<object_map::ObjectMap>(),
         runner::<symcache::Symcache>(),

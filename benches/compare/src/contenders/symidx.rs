@@ -1,17 +1,17 @@
 //! In: a binary, then its `.symidx` file. Out: symbols from `symidx`, mapped.
-//! Compiled with the feature `symidx` only; the README says how to switch it on.
 //! Never: reads companion files; every contender sees the same input.
 
 use std::path::Path;
 
 use symidx::{Index, Svma, Symbol};
+use symidx_indexer::BuildOptions;
 
-use super::{Artifact, Contender, Inventory, Lookup};
+use super::{Artifact, Contender, Inventory, Lookup, mark};
 use crate::Result;
 
 pub struct Symidx;
 
-pub struct Opened(Index);
+pub struct Opened(Index<'static>);
 
 impl Contender for Symidx {
     const NAME: &'static str = "symidx";
@@ -29,9 +29,11 @@ impl Contender for Symidx {
     }
 }
 
-/// Names only, no companion files, published as the command would: the one call to adapt to the indexer.
+/// The functions' names, as the rivals store them, without companion files;
+/// published as the command does it.
 fn build_names(binary: &Path, out: &Path) -> Result<()> {
-    symidx_indexer::build(binary, out)?;
+    let options = BuildOptions { code_only: true, force: true, ..BuildOptions::default() };
+    symidx_indexer::build_file(binary, out, &options)?;
     Ok(())
 }
 
@@ -52,10 +54,18 @@ impl Lookup for Opened {
         Some(f(symbol.name().as_bytes()?, symbol.start().0))
     }
 
-    // `batch`: call the merge walk here once it exists; until then the default loop is timed.
+    fn batch(&mut self, sorted: &[u64]) -> u64 {
+        self.0
+            .lookup_sorted(sorted.iter().map(|&addr| Svma(addr)))
+            .map(|answer| mark(answer.ok().flatten().map(|symbol| symbol.start().0)))
+            .fold(0, u64::wrapping_add)
+    }
 
     fn inventory(&mut self) -> Option<Inventory> {
-        // The symbol table's own counts are used until the index can list its names and aliases.
-        None
+        let names = self.0.names().filter_map(std::result::Result::ok);
+        let pairs = names.filter_map(|name| {
+            Some((name.address(), name.stored_name().as_bytes()?))
+        });
+        Some(Inventory::count(pairs))
     }
 }
