@@ -18,6 +18,7 @@ use symidx::format::{
     Region, SectionEntry, SectionId, Segment, name_hash,
 };
 use symidx::{Invariant, format};
+use zerocopy::FromBytes;
 
 const PAGE: &str = include_str!("../FORMAT.md");
 
@@ -312,27 +313,161 @@ fn known_hashes_never_change() {
     }
 }
 
+const GOLDEN: &[u8] = include_bytes!("../../testdata/golden/example.symidx");
+
+/// What stands between the fences of the page's last chapter.
+fn dump_on_the_page() -> &'static str {
+    let chapter = PAGE.split("## A whole file").nth(1).expect("the chapter");
+    let dump = chapter.split("```").nth(1).expect("the dump");
+    dump.strip_prefix("text\n").expect("a text block")
+}
+
 /// The page's annotated dump is the golden file, byte for byte.
 #[test]
 fn the_hex_dump_is_the_golden_file() {
-    let golden: &[u8] = include_bytes!("../../testdata/golden/example.symidx");
-    let dump = PAGE.split("## A whole file").nth(1).expect("the chapter");
-    let dump = dump.split("```").nth(1).expect("the dump");
-    let mut bytes = vec![0u8; golden.len()];
-    let mut next = 0;
-    for line in dump.lines() {
-        // `000000  89 53 59 …  words`; a line of words alone names a section.
+    let mut bytes = vec![0u8; GOLDEN.len()];
+    let (mut next, mut lines) = (0, 0);
+    for line in dump_on_the_page().lines() {
+        // `000000  89 53 59 …  words`; other lines are words alone.
         let Some((offset, rest)) = line.split_once("  ") else { continue };
         let Ok(offset) = usize::from_str_radix(offset, 16) else { continue };
-        // Lines of zeros between two lines of the dump are left out there.
         assert!(offset >= next, "lines in order at {offset:#x}");
         next = offset;
+        lines += 1;
         for byte in rest.split("  ").next().unwrap_or("").split(' ') {
             bytes[next] = u8::from_str_radix(byte, 16).expect("two hex digits");
             next += 1;
         }
     }
-    let wrong = bytes.iter().zip(golden).position(|(a, b)| a != b);
+    let wrong = bytes.iter().zip(GOLDEN).position(|(a, b)| a != b);
     assert_eq!(wrong, None, "first wrong byte of the dump");
-    assert!(next + 64 > golden.len(), "the dump ends at {next:#x}");
+    assert!(lines > 20 && next + 64 > GOLDEN.len(), "the dump ends at {next:#x}");
+}
+
+/// The dump with its words, as this test would write it. `SYMIDX_BLESS=1`
+/// puts it into the page; the golden file itself is never written.
+#[test]
+fn the_words_of_the_dump_are_right() {
+    let expected = annotated(GOLDEN);
+    let found = dump_on_the_page();
+    if std::env::var_os("SYMIDX_BLESS").is_some() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/FORMAT.md");
+        std::fs::write(page, PAGE.replacen(found, &expected, 1)).unwrap();
+    } else {
+        assert!(found == expected, "expected this dump:\n{expected}");
+    }
+}
+
+fn annotated(bytes: &[u8]) -> String {
+    let header = Header::read_from_prefix(bytes).unwrap().0;
+    let count = header.section_count.get() as usize;
+    let table = &bytes[size_of::<Header>()..];
+    let (table, _) = <[SectionEntry]>::ref_from_prefix_with_elems(table, count).unwrap();
+    let names = table.iter().find(|entry| entry.id.get() == SectionId::NAMES.0).unwrap();
+    let names = &bytes[names.offset.get() as usize..];
+    let name = |at: u32, len: u16| {
+        String::from_utf8_lossy(&names[at as usize..][..len.into()]).into_owned()
+    };
+    let mut text = format!(
+        "header: version {}, {count} sections, {} bytes, hot region {}\n",
+        header.version,
+        header.file_size,
+        header.hot_region.get()
+    );
+    hex_lines(&mut text, bytes, 0, 128, 16, |at| match at {
+        0 => "magic, version, required flags".to_owned(),
+        0x10 => "ignored flags, sections, file size".to_owned(),
+        0x20 => "addresses, hot region, name shift".to_owned(),
+        0x60 => "hash".to_owned(),
+        _ => String::new(),
+    });
+    for (i, entry) in table.iter().enumerate() {
+        let (at, id) = (128 + i * 64, SectionId(entry.id.get()));
+        let title = format!("section table: {}", id.name().unwrap());
+        text += &title;
+        text.push('\n');
+        let place = format!("offset {:#x}, {} bytes", entry.offset, entry.size);
+        hex_lines(&mut text, bytes, at, at + 64, 16, |line| match line - at {
+            0 => "id, flags, encoding, entry size".to_owned(),
+            16 => place.clone(),
+            32 => "hash".to_owned(),
+            _ => String::new(),
+        });
+    }
+    for entry in table {
+        let id = SectionId(entry.id.get());
+        let start = entry.offset.get() as usize;
+        let end = start + entry.size.get() as usize;
+        text += id.name().unwrap();
+        text.push('\n');
+        let own = &bytes[start..end];
+        hex_lines(&mut text, bytes, start, end, 16, |line| {
+            let at = line - start;
+            match id {
+                SectionId::IDENTITY => match at {
+                    0 => "kind of id, its length, the id".to_owned(),
+                    0x40 => "input size".to_owned(),
+                    0x50 => "input hash".to_owned(),
+                    0x70 => "inputs digest".to_owned(),
+                    0x90 => "container, flags, machine, subtype".to_owned(),
+                    0xa0 => "slice".to_owned(),
+                    _ => String::new(),
+                },
+                SectionId::REGIONS => match at % 48 {
+                    0 => "base, size".to_owned(),
+                    16 => "records, buckets".to_owned(),
+                    _ => "shift, section, module, flags".to_owned(),
+                },
+                SectionId::RECORDS => {
+                    let record = Record::read_from_bytes(&own[at..at + 16]).unwrap();
+                    let start = record.start.get();
+                    match Attrs(record.attrs.get()).kind() {
+                        Kind::Resume => {
+                            format!("#{} {start:#04x} resume #{}", at / 16, record.name)
+                        }
+                        _ => {
+                            let name = name(record.name.get(), record.name_len.get());
+                            format!("#{} {start:#04x} size {} {name}", at / 16, record.size)
+                        }
+                    }
+                }
+                SectionId::IMAGE_SECTIONS if at % 32 == 0 => "address, size".to_owned(),
+                SectionId::IMAGE_SECTIONS => {
+                    let entry = &own[at / 32 * 32..][..32];
+                    let section = ImageSection::read_from_bytes(entry).unwrap();
+                    let name = name(section.name.get(), section.name_len.get());
+                    format!("name ({name}), flags, number, region")
+                }
+                SectionId::METADATA | SectionId::NAMES => own[at..own.len().min(at + 16)]
+                    .iter()
+                    .map(|&byte| if byte.is_ascii_graphic() { byte as char } else { '.' })
+                    .collect(),
+                _ => String::new(),
+            }
+        });
+    }
+    text
+}
+
+/// Lines of hex from `start` to `end` with words behind them; lines of zeros
+/// without words are left out.
+fn hex_lines(
+    text: &mut String,
+    bytes: &[u8],
+    start: usize,
+    end: usize,
+    width: usize,
+    words: impl Fn(usize) -> String,
+) {
+    for at in (start..end).step_by(width) {
+        let line = &bytes[at..end.min(at + width)];
+        let words = words(at);
+        if words.is_empty() && line.iter().all(|&byte| byte == 0) {
+            continue;
+        }
+        let hex: Vec<_> = line.iter().map(|byte| format!("{byte:02x}")).collect();
+        let line = format!("{at:06x}  {:<47}  {words}", hex.join(" "));
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
 }
