@@ -154,7 +154,7 @@ fn compare_with_pieces(
                 let last = pieces.iter().rfind(|piece| piece.start <= address);
                 let expected = last
                     .map(|piece| &normalised.owners[piece.owner as usize])
-                    .filter(|owner| address < owner.end() || owner.end() == u64::MAX)
+                    .filter(|owner| address - owner.address < owner.size)
                     .filter(|owner| !owner.is_unnamed());
                 let Some(expected) = expected else { continue };
                 if !all && address != expected.address {
