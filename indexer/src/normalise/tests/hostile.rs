@@ -1,0 +1,116 @@
+//! Big and hostile inputs: no quadratic step, no overflow.
+
+use std::time::{Duration, Instant};
+
+use super::*;
+
+const MANY: u64 = 200_000;
+
+/// Generous in debug builds; a quadratic step would take minutes in either.
+const LIMIT: Duration =
+    if cfg!(debug_assertions) { Duration::from_secs(20) } else { Duration::from_secs(1) };
+
+fn timed(what: &str, image: &mut Image<'_>) -> usize {
+    let started = Instant::now();
+    let normalised = normalise(image, NormaliseOptions::default());
+    let took = started.elapsed();
+    assert!(took < LIMIT, "{what}: {took:?}");
+    check(image, &normalised);
+    normalised.owners.len()
+}
+
+fn symbols(make: impl Fn(u64) -> (u64, u64)) -> Vec<Symbol<'static>> {
+    (0..MANY)
+        .map(|i| {
+            let (address, size) = make(i);
+            Symbol { order: i as u32, ..func("name", address, size) }
+        })
+        .collect()
+}
+
+#[test]
+fn nested_two_hundred_thousand_deep() {
+    let mut image = image(vec![section(".text", 0, u64::MAX)]);
+    image.symbols = symbols(|i| (i, 2 * MANY - 2 * i));
+    assert_eq!(timed("nested", &mut image), MANY as usize);
+}
+
+#[test]
+fn two_hundred_thousand_sizes_at_one_start() {
+    let mut image = image(vec![section(".text", 0, u64::MAX)]);
+    image.symbols = symbols(|i| (7, i + 1));
+    assert_eq!(timed("sizes", &mut image), MANY as usize);
+}
+
+#[test]
+fn two_hundred_thousand_names_at_one_start() {
+    let names: Vec<String> = (0..MANY).map(|i| format!("f{i}")).collect();
+    let mut image = image(vec![section(".text", 0, u64::MAX)]);
+    image.symbols = symbols(|i| (7, i % 2 * 16));
+    for (symbol, name) in image.symbols.iter_mut().zip(&names) {
+        symbol.name = name.as_bytes();
+    }
+    assert_eq!(timed("names", &mut image), 1);
+}
+
+#[test]
+fn everything_at_the_end_of_the_address_space() {
+    let mut image = image(vec![
+        section(".text", u64::MAX - 5, u64::MAX),
+        section(".text2", u64::MAX, u64::MAX),
+        section(".data", 0, u64::MAX),
+    ]);
+    image.symbols = symbols(|i| (u64::MAX - i % 10, u64::MAX - i));
+    image.function_starts = vec![u64::MAX, 0, u64::MAX - 1];
+    image.holes = vec![(u64::MAX, u64::MAX), (3, u64::MAX)];
+    timed("end", &mut image);
+}
+
+#[test]
+fn two_hundred_thousand_overlapping_sections_holes_and_starts() {
+    let mut image = image((0..MANY).map(|i| section(".text", i, 2 * MANY - i)).collect());
+    image.symbols = symbols(|i| (i, 0));
+    image.holes = (0..MANY).map(|i| (i * 3, 1)).collect();
+    image.function_starts = (0..2 * MANY).rev().collect();
+    timed("sections", &mut image);
+    assert_eq!(image.report.warnings.len(), 1);
+}
+
+/// `cargo test --release -p symidx-indexer -- --ignored --nocapture million`
+#[test]
+#[ignore = "a measurement"]
+fn a_million_symbols() {
+    let count = 1_000_000_u64;
+    let names: Vec<String> = (0..count)
+        .map(|i| format!("_ZN4core3ops8function6FnOnce{i:07}9call_once17h0123456789abcdefE"))
+        .collect();
+    let mut image = image(vec![section(".text", 0x1000, count * 64)]);
+    image.symbols = (0..count)
+        .map(|i| {
+            // Hash order, one alias in eight, some labels and nested ones.
+            let slot = i.wrapping_mul(0x9e37_79b1) % count;
+            let slot = if slot % 8 == 7 { slot - 1 } else { slot };
+            let size = if i % 16 == 3 { 0 } else { 40 + slot % 3 * 20 };
+            Symbol { order: i as u32, ..func(&names[i as usize], 0x1000 + slot * 64, size) }
+        })
+        .collect();
+    let before = peak_rss();
+    let started = Instant::now();
+    let normalised = normalise(&mut image, NormaliseOptions::default());
+    println!(
+        "{:?}, {} owners, {} pieces, {} name-only, peak +{} KiB",
+        started.elapsed(),
+        normalised.owners.len(),
+        normalised.pieces.len(),
+        normalised.names_only.len(),
+        peak_rss() - before
+    );
+    check(&image, &normalised);
+}
+
+/// `VmHWM` in KiB; 0 where there is no /proc.
+fn peak_rss() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
