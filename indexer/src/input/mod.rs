@@ -118,7 +118,7 @@ impl std::error::Error for InputError {
     }
 }
 
-/// Reads the file at `path`: maps it into `store`, tells its format from its
+/// Reads the file at `path` (or the binary in a `.dSYM` bundle): maps it into `store`, tells its format from its
 /// first bytes, and reads it with its companions.
 ///
 /// # Errors
@@ -140,6 +140,11 @@ pub fn open<'store>(
     path: &Path,
     store: &'store Store,
 ) -> Result<(PathBuf, &'store [u8]), InputError> {
+    if macho::is_dsym(path) {
+        let binary = macho::dsym_binary(path)?;
+        let data = map_file(&binary, store)?;
+        return Ok((binary, data));
+    }
     let data = map_file(path, store)?;
     Ok((path.to_path_buf(), data))
 }

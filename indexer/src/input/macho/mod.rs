@@ -1,0 +1,160 @@
+//! Mach-O input: one slice of a file in, one [`Image`] out.
+//!
+//! In: the bytes of a thin or fat file (or of the binary in a `.dSYM` bundle).
+//! Out: its symbols without the underscore that the format adds, its sections,
+//! its segments and its function starts. This module never decides which symbol
+//! wins, never reads DWARF, and never trusts a count or an offset of the file.
+//!
+//! Choices made here, each a function with its own test:
+//! - `__mh_execute_header` and any other symbol that lies in no section is kept
+//!   by name only; a symbol exactly at the end of its section is a label there.
+//! - `ltmpN` labels are dropped everywhere, `L…` labels (which the assembler
+//!   means to throw away) in object files only; `l_…` names are kept.
+//! - Anything with `N_EXT` is global (weak with `N_WEAK_DEF`), everything else local;
+//!   a private external symbol is global in an object and local once linked,
+//!   because the linker clears its `N_EXT`.
+//! - Symbols have no sizes in Mach-O, so all sizes are 0 (unknown). Stubs in
+//!   `__stubs` have one, and are named `name@plt` like an ELF PLT entry.
+//! - Object files (`MH_OBJECT`) already give each section its own addresses in one
+//!   space, so they are [`AddressKind::Svma`] like every other Mach-O file.
+
+use std::path::Path;
+
+use object::Endianness;
+use object::macho;
+use object::read::macho::MachHeader;
+
+use super::{InputError, ReadOptions};
+use crate::model::{AddressKind, Format, Image, Machine, Report, Store};
+
+mod arch;
+mod bytes;
+mod commands;
+mod dsym;
+mod fat;
+mod starts;
+mod stubs;
+mod symbols;
+#[cfg(test)]
+mod tests;
+
+pub use dsym::dsym_binary;
+pub(super) use dsym::is_dsym;
+pub use fat::slices;
+
+/// True when the bytes start like Mach-O, thin or fat, of either byte order. A
+/// Java class file starts like a fat one and is told apart by [`read`].
+#[must_use]
+pub fn is_macho(data: &[u8]) -> bool {
+    fat::is_fat(data) || is_thin(data)
+}
+
+/// True when the bytes start with one of the four magic numbers of a thin file.
+fn is_thin(data: &[u8]) -> bool {
+    let magic = bytes::read_at::<object::U32<object::BigEndian>>(data, 0);
+    magic.is_some_and(|magic| {
+        matches!(
+            magic.get(object::BigEndian),
+            macho::MH_MAGIC | macho::MH_CIGAM | macho::MH_MAGIC_64 | macho::MH_CIGAM_64
+        )
+    })
+}
+
+/// Reads Mach-O bytes: the slice that the options choose, or the whole of a thin file.
+///
+/// # Errors
+/// [`InputError::ChooseSlice`] for a fat file without a (fitting) choice and for a
+/// thin file that is not what was asked for; [`InputError::Malformed`] when nothing can be read.
+pub fn read<'store>(
+    path: &Path,
+    data: &'store [u8],
+    store: &'store Store,
+    options: &ReadOptions,
+) -> Result<Image<'store>, InputError> {
+    let chosen = fat::choose(path, data, options)?;
+    let mut image = read_thin(path, chosen.bytes, chosen.offset, store)?;
+    image.slice = chosen.is_slice.then_some((chosen.offset, bytes::length(chosen.bytes)));
+    Ok(image)
+}
+
+/// Reads one thin image; `offset` is where it lies in the file, for messages.
+fn read_thin<'store>(
+    path: &Path,
+    slice: &'store [u8],
+    offset: u64,
+    store: &'store Store,
+) -> Result<Image<'store>, InputError> {
+    if let Some(header) = header_of::<macho::MachHeader64<Endianness>>(slice) {
+        read_with(path, slice, header, offset, store)
+    } else if let Some(header) = header_of::<macho::MachHeader32<Endianness>>(slice) {
+        read_with(path, slice, header, offset, store)
+    } else {
+        Err(InputError::Malformed {
+            path: path.to_path_buf(),
+            offset: Some(offset),
+            expected: "a whole Mach-O header".to_owned(),
+            found: format!("{} bytes", slice.len()),
+            advice: "the file is cut off; copy it again",
+        })
+    }
+}
+
+/// The header, when it is whole and has that width's magic number.
+fn header_of<M: MachHeader>(slice: &[u8]) -> Option<&M> {
+    bytes::read_at::<M>(slice, 0).filter(|header| header.is_supported())
+}
+
+/// Reads an image whose width is known.
+fn read_with<'store, M: MachHeader<Endian = Endianness>>(
+    path: &Path,
+    slice: &'store [u8],
+    header: &'store M,
+    offset: u64,
+    store: &'store Store,
+) -> Result<Image<'store>, InputError> {
+    let endian = if header.is_big_endian() { Endianness::Big } else { Endianness::Little };
+    let file_type = header.filetype(endian);
+    if file_type == macho::MH_CORE {
+        return Err(InputError::Malformed {
+            path: path.to_path_buf(),
+            offset: Some(offset),
+            expected: "a Mach-O executable, library, bundle or object".to_owned(),
+            found: "a core file".to_owned(),
+            advice: "index the program that dumped it instead",
+        });
+    }
+    let mut report = Report::default();
+    let commands = commands::walk(slice, header, endian, &mut report);
+    let cpu = header.cputype(endian);
+    let subtype = header.cpusubtype(endian);
+    let thumb = cpu == macho::CPU_TYPE_ARM;
+    let layout = commands::Layout::new(&commands, file_type);
+    let table = symbols::Table::<M::Nlist>::new(slice, endian, &commands, &mut report);
+    let style = symbols::Style { thumb, object: file_type == macho::MH_OBJECT };
+    let mut symbols = table.symbols(&layout, style, &mut report);
+    stubs::add(slice, endian, &commands, &layout, &table, store, &mut symbols, &mut report);
+    let function_starts = starts::read(slice, &commands, &layout, thumb, &mut report);
+    Ok(Image {
+        format: Format::MachO,
+        addresses: AddressKind::Svma,
+        machine: Machine {
+            number: cpu.0,
+            subtype: subtype.id().0,
+            name: arch::name(cpu, subtype),
+            is_64: header.is_type_64(),
+            big_endian: header.is_big_endian(),
+        },
+        build_id: None,
+        uuid: commands.uuid,
+        slice: None,
+        segments: layout.segments,
+        sections: layout.sections,
+        modules: Vec::new(),
+        versions: Vec::new(),
+        symbols,
+        function_starts,
+        holes: Vec::new(),
+        companions: Vec::new(),
+        report,
+    })
+}
