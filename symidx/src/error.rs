@@ -190,7 +190,7 @@ invariants! {
     NameInside = 17, "every name inside the names section";
     AliasOrder = 18, "aliases sorted by an existing owner that says it has aliases";
     NameOnlyOrder = 19, "names without address sorted by value";
-    NameIndex = 20, "every name once in the name order, sorted by hash, with right buckets and tags";
+    NameIndex = 20, "every name once in the name order, in the bucket of its hash and with its tag";
     LargeOrder = 21, "large sizes sorted by record, each for a record that points to it";
     ImageSectionShape = 22, "image sections that lie in the address space, sorted by address unless relocatable, with their regions";
     SegmentShape = 23, "segments that lie in the address space and the file, no larger in the file than in memory";

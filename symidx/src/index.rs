@@ -346,19 +346,7 @@ impl<'a> Index<'a> {
     /// included: records in address order, then aliases, then the rest.
     pub fn names(&self) -> impl Iterator<Item = Result<Match<'_>, Corrupt>> + use<'_> {
         let ids = u32::try_from(self.view.name_ids()).unwrap_or(u32::MAX);
-        (0..ids)
-            .filter(|&id| match self.view.name_ref(id) {
-                Some(NameRef::Record(i)) => self.view.records.get(i).is_some_and(|record| {
-                    !matches!(Attrs(record.attrs.get()).kind(), Kind::Resume | Kind::Unnamed)
-                }),
-                Some(NameRef::Alias(i)) => self
-                    .view
-                    .aliases
-                    .get(i)
-                    .is_some_and(|alias| !Attrs(alias.attrs.get()).has(Attrs::SHARED)),
-                _ => true,
-            })
-            .map(|id| self.match_of(id))
+        (0..ids).filter(|&id| self.view.is_findable(id)).map(|id| self.match_of(id))
     }
 
     fn match_of(&self, id: u32) -> Result<Match<'_>, Corrupt> {

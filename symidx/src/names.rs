@@ -7,7 +7,7 @@ use core::fmt;
 
 use crate::error::Corrupt;
 use crate::format::{
-    Attrs, LONG_NAME, SectionId, bucket_of, fingerprint, name_hash, split_version,
+    Attrs, Kind, LONG_NAME, SectionId, bucket_of, fingerprint, name_hash, split_version,
 };
 use crate::open::{View, index};
 
@@ -162,6 +162,22 @@ impl<'a> View<'a> {
         }
         id = id.checked_sub(self.aliases.len())?;
         (id < self.names_only.len()).then_some(NameRef::NameOnly(id))
+    }
+
+    /// True when the id stands for a name of its own: not a resume or unnamed
+    /// record, not an alias that shows another record's name.
+    pub(crate) fn is_findable(&self, id: u32) -> bool {
+        match self.name_ref(id) {
+            Some(NameRef::Record(i)) => self.records.get(i).is_some_and(|record| {
+                !matches!(Attrs(record.attrs.get()).kind(), Kind::Resume | Kind::Unnamed)
+            }),
+            Some(NameRef::Alias(i)) => self
+                .aliases
+                .get(i)
+                .is_some_and(|alias| !Attrs(alias.attrs.get()).has(Attrs::SHARED)),
+            Some(NameRef::NameOnly(_)) => true,
+            None => false,
+        }
     }
 
     /// Stored name and attributes of a name id.

@@ -7,10 +7,10 @@ use crate::error::{Invariant, Violation};
 use crate::format::{
     Attrs, Header, IMAGE_64, IMAGE_BIG_ENDIAN, Kind, LARGE_SIZE, LONG_NAME, NONE, REGION_CODE,
     Region, SECTION_EXECUTE, SECTION_TLS, SECTION_WRITE, SEGMENT_EXECUTE, SEGMENT_READ,
-    SEGMENT_WRITE, SectionId, bucket_of, fingerprint, name_hash,
+    SEGMENT_WRITE, SectionId, fingerprint, name_hash,
 };
 use crate::index::Index;
-use crate::names::{NameRef, split};
+use crate::names::split;
 use crate::open::{Area, View, index};
 
 impl Index<'_> {
@@ -309,65 +309,46 @@ impl View<'_> {
         Ok(())
     }
 
-    /// I20. Sorted by (hash, id) without duplicates, as many ids as names:
-    /// so every name is there exactly once.
+    /// I20. As many positions as names, each bucket after the one before, and
+    /// each name once in its bucket: so no position is left for anything else.
+    /// Walks the names in the order they are stored, not in hash order, since
+    /// the names are most of the file.
     fn verify_name_index(&self) -> Result<(), Violation> {
         let wrong = |section, i| Violation::entry(Invariant::NameIndex, section, i);
-        let nameless = self
-            .records
-            .iter()
-            .filter(|record| {
-                matches!(Attrs(record.attrs.get()).kind(), Kind::Resume | Kind::Unnamed)
-            })
-            .count();
-        let shared =
-            self.aliases.iter().filter(|alias| Attrs(alias.attrs.get()).has(Attrs::SHARED)).count();
-        let names = self.name_ids().saturating_sub(nameless).saturating_sub(shared);
-        if self.name_order.len() != names || self.name_tags.len() != names {
-            return Err(wrong(SectionId::NAME_ORDER, 0));
-        }
-        let buckets = match self.name_buckets.split_last() {
-            Some((end, buckets)) if index(end.get()) == names && !buckets.is_empty() => buckets,
-            None if names == 0 => return Ok(()),
-            _ => return Err(wrong(SectionId::NAME_BUCKETS, self.name_buckets.len())),
-        };
-        let bucket_count = u32::try_from(buckets.len())
-            .map_err(|_| wrong(SectionId::NAME_BUCKETS, buckets.len()))?;
-        let mut before: Option<(u32, u32)> = None;
-        let mut bucket = 0u32;
-        for (i, id) in self.name_order.iter().enumerate() {
-            let at = || wrong(SectionId::NAME_ORDER, i);
-            let (name_ref, stored, attrs) = self.named(id.get()).map_err(|_| at())?;
-            let listed = match name_ref {
-                NameRef::Record(_) => !matches!(attrs.kind(), Kind::Resume | Kind::Unnamed),
-                NameRef::Alias(_) => !attrs.has(Attrs::SHARED),
-                NameRef::NameOnly(_) => true,
-            };
-            if !listed {
-                return Err(at());
+        let mut before = 0u32;
+        for (i, first) in self.name_buckets.iter().enumerate() {
+            if first.get() < before || (i == 0 && first.get() != 0) {
+                return Err(wrong(SectionId::NAME_BUCKETS, i));
             }
+            before = first.get();
+        }
+        if index(before) != self.name_order.len() || self.name_tags.len() != self.name_order.len() {
+            return Err(wrong(SectionId::NAME_BUCKETS, self.name_buckets.len()));
+        }
+        let ids = u32::try_from(self.name_ids()).unwrap_or(u32::MAX);
+        let mut names = 0usize;
+        for id in 0..ids {
+            let at = || wrong(SectionId::NAME_ORDER, index(id));
+            if !self.is_findable(id) {
+                continue;
+            }
+            names = names.saturating_add(1);
+            let (_, stored, attrs) = self.named(id).map_err(|_| at())?;
             let hash = name_hash(split(stored, attrs).0);
-            // Ids of one hash are in the order that `find` promises, which is
-            // checked there; here only that none comes twice.
-            let repeated =
-                before.is_some_and(|(h, last)| h > hash || (h == hash && last == id.get()));
-            if repeated || self.name_tags.get(i) != Some(&fingerprint(hash)) {
+            let mut places = self.bucket_of_name(hash).filter(|&position| {
+                self.name_order.get(position).is_some_and(|found| found.get() == id)
+            });
+            let tagged = places
+                .next()
+                .is_some_and(|place| self.name_tags.get(place) == Some(&fingerprint(hash)));
+            if !tagged || places.next().is_some() {
                 return Err(at());
             }
-            // Every bucket up to this name's starts at or before it.
-            while bucket <= bucket_of(hash, bucket_count) {
-                if buckets.get(index(bucket)).is_none_or(|first| index(first.get()) != i) {
-                    return Err(wrong(SectionId::NAME_BUCKETS, index(bucket)));
-                }
-                bucket = bucket.saturating_add(1);
-            }
-            before = Some((hash, id.get()));
         }
-        let rest = buckets.get(index(bucket)..).unwrap_or(&[]);
-        if rest.iter().any(|first| index(first.get()) != names) {
-            return Err(wrong(SectionId::NAME_BUCKETS, index(bucket)));
+        match names == self.name_order.len() {
+            true => Ok(()),
+            false => Err(wrong(SectionId::NAME_ORDER, names)),
         }
-        Ok(())
     }
 
     /// I22.

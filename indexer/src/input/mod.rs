@@ -118,8 +118,9 @@ impl std::error::Error for InputError {
     }
 }
 
-/// Reads the file at `path` (or the binary in a `.dSYM` bundle): maps it into `store`, tells its format from its
-/// first bytes, and reads it with its companions.
+/// Reads the file at `path` (or the binary in a `.dSYM` bundle): maps it into
+/// `store`, tells its format from its first bytes, and reads it with its
+/// companions.
 ///
 /// # Errors
 /// [`InputError`] when nothing can be read; a damaged part is a warning instead.

@@ -11,7 +11,8 @@ use super::rules::{compare_primary, compare_table, split_version};
 use super::sections::Sections;
 use crate::model::{Format, Image, Kind, NO_VERSION, Source, Symbol};
 
-/// Splits `name@VERSION` in ELF tables and returns the sorted, distinct
+/// Splits `name@VERSION` in ELF tables (`.dynsym` states versions apart, and
+/// a stub's `@plt` is none) and returns the sorted, distinct
 /// version names; afterwards `version` of every symbol is an index into them.
 pub(super) fn settle_versions<'data>(image: &mut Image<'data>) -> Vec<&'data [u8]> {
     let mut known: BTreeMap<&'data [u8], u32> = BTreeMap::new();
@@ -33,7 +34,7 @@ pub(super) fn settle_versions<'data>(image: &mut Image<'data>) -> Vec<&'data [u8
             .copied()
             .unwrap_or(NO_VERSION);
         if elf
-            && symbol.source != Source::Plt
+            && !matches!(symbol.source, Source::Dynsym | Source::Plt)
             && let Some((name, version, default)) = split_version(symbol.name)
         {
             symbol.name = name;

@@ -1,7 +1,12 @@
 //! The slow, obviously right version: every question answered by a scan over
 //! everything. The fast one is compared with it at every address.
 
-#![allow(clippy::arithmetic_side_effects, clippy::indexing_slicing)]
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::as_conversions
+)]
 
 use super::{Extent, rules};
 use crate::model::{AddressKind, Image, Kind, Source, Symbol};

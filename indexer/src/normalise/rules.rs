@@ -47,20 +47,24 @@ const SUFFIXES: [(&[u8], bool); 9] = [
     (b"__uniq", false),
 ];
 
+/// Splits at the last dot if only suffix characters follow it. Most names end
+/// otherwise, and are told by their last byte or two.
+fn split_last(name: &[u8]) -> Option<(&[u8], &[u8])> {
+    let suffix = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
+    let dot = name.iter().rposition(|byte| !suffix(byte))?;
+    match name.split_at_checked(dot)? {
+        (head, [b'.', tail @ ..]) => Some((head, tail)),
+        _ => None,
+    }
+}
+
 /// The name without its last compiler suffix (`.word` or `.word.N`), and
 /// whether that suffix makes it a part. A bare `.N` is the name's own.
 fn strip_suffix(name: &[u8]) -> Option<(&[u8], bool)> {
-    let dot = memchr::memrchr(b'.', name)?;
-    let (head, tail) = name.split_at_checked(dot)?;
-    let tail = tail.get(1..)?;
-    let numbered = !tail.is_empty() && tail.iter().all(u8::is_ascii_digit);
-    let (base, word) = if numbered {
-        let dot = memchr::memrchr(b'.', head)?;
-        let (base, word) = head.split_at_checked(dot)?;
-        (base, word.get(1..)?)
-    } else {
-        (head, tail)
-    };
+    let (mut base, mut word) = split_last(name)?;
+    if !word.is_empty() && word.iter().all(u8::is_ascii_digit) {
+        (base, word) = split_last(base)?;
+    }
     let (_, part) = SUFFIXES.iter().find(|(suffix, _)| *suffix == word)?;
     (!base.is_empty()).then_some((base, *part))
 }

@@ -4,6 +4,7 @@
 //! look. Out: files that match, mapped. A file that is not there is no event;
 //! one that is there and does not match is a warning that says why.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use object::elf;
@@ -78,7 +79,7 @@ pub(super) struct Found<'store> {
 }
 
 /// How a candidate shows that it belongs to the main file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Proof {
     /// The build-id in its notes.
     BuildId,
@@ -116,8 +117,12 @@ impl Wanted<'_, '_> {
         store: &'store Store,
         report: &mut Report,
     ) -> Option<Found<'store>> {
-        let places = self.places(options);
-        places.into_iter().find_map(|(path, proof)| self.check(&path, proof, store, report))
+        // One file by two paths (a relative and a real one) is one candidate.
+        let mut seen = HashSet::new();
+        let places = self.places(options).into_iter();
+        let mut there = places
+            .filter(|(path, proof)| path.canonicalize().is_ok_and(|p| seen.insert((p, *proof))));
+        there.find_map(|(path, proof)| self.check(&path, proof, store, report))
     }
 
     fn places(&self, options: &ReadOptions) -> Vec<(PathBuf, Proof)> {

@@ -81,8 +81,8 @@ impl Dynamic {
         let record = record_size(file);
         let count = self.hash_count(file).or_else(|| self.gnu_hash_count(file));
         let count = count.or_else(|| {
-            report.warn("dynamic segment: expected a hash table to count the symbols by, found none; read them up to their name table");
-            strings_at.checked_sub(symbols_at)?.checked_div(record)
+            report.warn("dynamic segment: expected a hash table to count the symbols by, found none; read them up to the next table");
+            self.next_table(symbols_at)?.checked_sub(symbols_at)?.checked_div(record)
         })?;
         let wanted = count.saturating_mul(record);
         let entries = bytes::part_there(symbols, 0, wanted);
@@ -94,6 +94,13 @@ impl Dynamic {
         }
         let versions = self.versions.and_then(|at| file.data_at(at)).unwrap_or(&[]);
         Some(Table { entries, strings, extended: &[], versions, source: Source::Dynsym })
+    }
+
+    /// Where the first other table after `address` begins.
+    fn next_table(&self, address: u64) -> Option<u64> {
+        let tables =
+            [self.strings, self.hash, self.gnu_hash, self.versions, self.defined, self.needed];
+        tables.into_iter().flatten().filter(|&table| table > address).min()
     }
 
     /// The version tables.

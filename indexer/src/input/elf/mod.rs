@@ -44,6 +44,9 @@ mod stubs;
 mod symbols;
 mod versions;
 
+#[cfg(test)]
+mod tests;
+
 /// True when the bytes start like ELF.
 #[must_use]
 pub fn is_elf(data: &[u8]) -> bool {
