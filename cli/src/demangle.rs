@@ -6,7 +6,9 @@
 
 use std::fmt::{self, Write as _};
 
-use cpp_demangle::{BorrowedSymbol, DemangleNodeType, DemangleOptions, DemangleWrite, ParseOptions};
+use cpp_demangle::{
+    BorrowedSymbol, DemangleNodeType, DemangleOptions, DemangleWrite, ParseOptions,
+};
 
 /// A name that would grow beyond this is left as it is.
 const MAX_OUTPUT: usize = 16 * 1024;

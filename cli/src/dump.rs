@@ -18,12 +18,14 @@ use crate::ui::Ui;
 
 /// Everything in an index.
 #[derive(Args, Debug)]
-#[command(after_help = "One line per symbol: ADDRESS SIZE KIND BINDING EXTENT SECTION NAME, then its module \
+#[command(
+    after_help = "One line per symbol: ADDRESS SIZE KIND BINDING EXTENT SECTION NAME, then its module \
                         in brackets; aliases follow, indented.\n\n\
                         EXAMPLES:\n  \
                         symidx dump app.symidx | less\n  \
                         diff <(symidx dump old.symidx) <(symidx dump new.symidx)\n  \
-                        symidx dump --json app.symidx | jq -r .name")]
+                        symidx dump --json app.symidx | jq -r .name"
+)]
 pub(crate) struct DumpArgs {
     /// The .symidx file or binary.
     #[arg(value_name = "FILE")]
@@ -116,11 +118,8 @@ fn symbol_json(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
         .field("extent", symbol.extent().as_str())
         .field("section", section)
         .field("module", symbol.module()?.map(bytes_of));
-    let flags = [
-        (symbol.is_part(), "part"),
-        (symbol.is_folded(), "folded"),
-        (symbol.is_dwarf(), "dwarf"),
-    ];
+    let flags =
+        [(symbol.is_part(), "part"), (symbol.is_folded(), "folded"), (symbol.is_dwarf(), "dwarf")];
     let flags: Vec<&str> = flags.iter().filter(|(on, _)| *on).map(|(_, flag)| *flag).collect();
     object.list("flags", &flags);
     let out = object.key("aliases");

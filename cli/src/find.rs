@@ -79,9 +79,9 @@ pub(crate) fn run(args: &FindArgs, ui: Ui) -> Result<u8, Failure> {
             Some(expression) => {
                 scan(&index, |linkage| matches(&mut demangler, linkage, |n| expression.is_match(n)))
             }
-            None if args.prefix => scan(&index, |linkage| {
-                matches(&mut demangler, linkage, |n| n.starts_with(bytes))
-            }),
+            None if args.prefix => {
+                scan(&index, |linkage| matches(&mut demangler, linkage, |n| n.starts_with(bytes)))
+            }
             None => find(&index, bytes, &mut demangler),
         };
         let found = found.map_err(|error| Failure::file(&args.file, error))?;
@@ -186,8 +186,9 @@ fn literal_part(name: &[u8]) -> Option<&[u8]> {
     }
     // `string`, `ostream` and the like have abbreviations of their own, and a
     // constructor's name is not repeated.
-    part.filter(|part| part.len() > 1 && !part.starts_with(b"basic_"))
-        .filter(|part| !matches!(*part, b"string" | b"allocator" | b"istream" | b"ostream" | b"iostream" | b"std"))
+    part.filter(|part| part.len() > 1 && !part.starts_with(b"basic_")).filter(|part| {
+        !matches!(*part, b"string" | b"allocator" | b"istream" | b"ostream" | b"iostream" | b"std")
+    })
 }
 
 fn json(output: &mut Output, name: &str, found: &[Match<'_>]) -> Result<(), Corrupt> {

@@ -98,12 +98,15 @@ impl<'i> Facts<'i> {
             out.push(b'\n');
         };
         line("file", &format!("{file} ({}, format version {VERSION})", text::bytes(self.bytes)));
-        line("made from", &format!(
-            "{} of {}, {}",
-            container(index),
-            text::bytes(index.input_size()),
-            self.metadata.machine
-        ));
+        line(
+            "made from",
+            &format!(
+                "{} of {}, {}",
+                container(index),
+                text::bytes(index.input_size()),
+                self.metadata.machine
+            ),
+        );
         line("identity", &source::identity(index));
         line("input blake3", &hex(index.input_hash()));
         let options = self.metadata.options.join(" ");
@@ -113,20 +116,22 @@ impl<'i> Facts<'i> {
         }
         let addresses = if index.is_relocatable() { "(section, offset)" } else { "svma" };
         line("addresses", addresses);
-        line("symbols", &format!(
-            "{}, {} of them functions",
-            grouped(self.symbols),
-            grouped(self.functions)
-        ));
+        line(
+            "symbols",
+            &format!("{}, {} of them functions", grouped(self.symbols), grouped(self.functions)),
+        );
         line("aliases", &grouped(index.alias_count().into()));
         line("names only", &grouped(index.names_only_count().into()));
         let hundredths = self.hundredths_per_symbol();
-        line("bytes/symbol", &format!(
-            "{}.{:02} beyond the names' own {}",
-            hundredths / 100,
-            hundredths % 100,
-            text::bytes(self.name_bytes)
-        ));
+        line(
+            "bytes/symbol",
+            &format!(
+                "{}.{:02} beyond the names' own {}",
+                hundredths / 100,
+                hundredths % 100,
+                text::bytes(self.name_bytes)
+            ),
+        );
         if self.metadata.skipped.is_empty() {
             line("left out", "nothing");
         }
@@ -137,33 +142,38 @@ impl<'i> Facts<'i> {
             line("warnings", &grouped(self.metadata.warnings));
         }
         for segment in index.segments() {
-            line("segment", &format!(
-                "{:#x}..{:#x} {} file {:#x}..{:#x}",
-                segment.address.get(),
-                segment.address.get().wrapping_add(segment.size.get()),
-                permissions(segment.flags.get()),
-                segment.file_offset.get(),
-                segment.file_offset.get().wrapping_add(segment.file_size.get()),
-            ));
+            line(
+                "segment",
+                &format!(
+                    "{:#x}..{:#x} {} file {:#x}..{:#x}",
+                    segment.address.get(),
+                    segment.address.get().wrapping_add(segment.memory_size.get()),
+                    permissions(segment.flags.get()),
+                    segment.file_offset.get(),
+                    segment.file_offset.get().wrapping_add(segment.file_size.get()),
+                ),
+            );
         }
         for section in &self.sections {
             let name = String::from_utf8_lossy(bytes_of(section.name()));
             let (start, size) = (section.address().0, section.size());
-            line("section", &format!(
-                "{start:#x}..{:#x} {} {name}",
-                start.wrapping_add(size),
-                flags(section)
-            ));
+            line(
+                "section",
+                &format!("{start:#x}..{:#x} {} {name}", start.wrapping_add(size), flags(section)),
+            );
         }
         for section in index.file_sections() {
             let share = section.size.saturating_mul(1000).checked_div(self.bytes).unwrap_or(0);
-            line("part", &format!(
-                "{:<16} {:>14} bytes {:>3}.{} %",
-                section.id.name().unwrap_or("unknown"),
-                grouped(section.size),
-                share / 10,
-                share % 10
-            ));
+            line(
+                "part",
+                &format!(
+                    "{:<16} {:>14} bytes {:>3}.{} %",
+                    section.id.name().unwrap_or("unknown"),
+                    grouped(section.size),
+                    share / 10,
+                    share % 10
+                ),
+            );
         }
     }
 
@@ -211,7 +221,7 @@ impl<'i> Facts<'i> {
         array(object.key("segments"), index.segments(), |entry, segment| {
             entry
                 .field("address", Hex(segment.address.get()))
-                .field("size", segment.size.get())
+                .field("size", segment.memory_size.get())
                 .field("file_offset", Hex(segment.file_offset.get()))
                 .field("file_size", segment.file_size.get())
                 .field("permissions", permissions(segment.flags.get()).as_str());

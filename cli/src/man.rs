@@ -26,11 +26,15 @@ pub(crate) fn run(args: &ManArgs) -> Result<u8, Failure> {
                 "man: expected a verb, found `{verb}`; see symidx --help for the verbs"
             )));
         };
-        command = found.clone().name(format!("symidx-{verb}"));
+        command = found.clone();
     }
+    let title = match &args.verb {
+        Some(verb) => format!("symidx-{verb}"),
+        None => "symidx".to_owned(),
+    };
     let mut output = Output::default();
     // Writing to a buffer cannot fail.
-    let _ = clap_mangen::Man::new(command).render(output.buffer());
+    let _ = clap_mangen::Man::new(command).title(title).render(output.buffer());
     output.flush()?;
     Ok(exit::OK)
 }

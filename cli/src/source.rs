@@ -42,8 +42,7 @@ pub(crate) fn map(path: &Path) -> Result<Index<'static>, Failure> {
     // `symidx build`; whoever edits one in place while it is read ends this
     // short-lived process at worst.
     #[allow(unsafe_code)]
-    unsafe { Index::map(path) }
-    .map_err(|error| Failure::file(path, error))
+    unsafe { Index::map(path) }.map_err(|error| Failure::file(path, error))
 }
 
 /// True for a file that is, or by its name claims to be, an index.

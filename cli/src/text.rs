@@ -11,15 +11,29 @@ pub(crate) trait Value {
     fn write(&self, out: &mut Vec<u8>);
 }
 
+/// A name: see [`json_string`].
 impl Value for &[u8] {
     fn write(&self, out: &mut Vec<u8>) {
         json_string(out, self);
     }
 }
 
+/// Text of ours or of the user's, as any JSON writer escapes it.
 impl Value for &str {
     fn write(&self, out: &mut Vec<u8>) {
-        json_string(out, self.as_bytes());
+        out.push(b'"');
+        for c in self.chars() {
+            match c {
+                '"' => out.extend_from_slice(b"\\\""),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                '\n' => out.extend_from_slice(b"\\n"),
+                c if c.is_control() => {
+                    out.extend_from_slice(format!("\\u{:04x}", u32::from(c)).as_bytes());
+                }
+                c => push_char(out, c),
+            }
+        }
+        out.push(b'"');
     }
 }
 

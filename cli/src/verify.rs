@@ -14,11 +14,13 @@ use crate::text::{bytes, grouped};
 
 /// Check every promise of an index.
 #[derive(Args, Debug)]
-#[command(after_help = "Exit code 1 names the invariant that does not hold; 4 means that the index is of \
+#[command(
+    after_help = "Exit code 1 names the invariant that does not hold; 4 means that the index is of \
                         another build of the binary.\n\n\
                         EXAMPLES:\n  \
                         symidx verify app.symidx\n  \
-                        symidx verify app.symidx --against app")]
+                        symidx verify app.symidx --against app"
+)]
 pub(crate) struct VerifyArgs {
     /// The .symidx file.
     #[arg(value_name = "FILE")]

@@ -3,7 +3,7 @@
 //! In: what a query came to. Out: bytes appended to the output buffer, exactly
 //! as scripts expect them; nothing half-written when the index turns out broken.
 
-use symidx::Corrupt;
+use symidx::{AliasName, Corrupt};
 
 use super::Style;
 use super::image::{Found, Hit, Reason};
@@ -99,7 +99,7 @@ impl Writer {
             for (i, alias) in hit.symbol.aliases().enumerate() {
                 let before: &[u8] = if i == 0 { b" aliases: " } else { b", " };
                 out.extend_from_slice(before);
-                plain(out, bytes_of(alias?.stored_name()));
+                plain(out, alias_name(bytes_of(hit.symbol.name()), &alias?));
             }
         }
         Ok(())
@@ -142,7 +142,7 @@ impl Writer {
         out.push(b'[');
         for (i, alias) in symbol.aliases().enumerate() {
             separate(out, i);
-            bytes_of(alias?.stored_name()).write(out);
+            alias_name(name, &alias?).write(out);
         }
         out.push(b']');
         object.end();
@@ -184,7 +184,11 @@ impl Writer {
         match self.style {
             Style::Json => {
                 let mut answer = Object::new(out);
-                answer.field("query", query).field("error", error);
+                match std::str::from_utf8(query) {
+                    Ok(query) => answer.field("query", query),
+                    Err(_) => answer.field("query", query),
+                };
+                answer.field("error", error);
                 answer.end_line();
             }
             Style::Plain => {
@@ -223,4 +227,12 @@ fn separate(out: &mut Vec<u8>, position: usize) {
     if position > 0 {
         out.push(b',');
     }
+}
+
+/// An alias as listed: without its version when that is the default one, so
+/// that it reads like the symbol's own name; `f@V1` where it is another one.
+fn alias_name<'i>(primary: &[u8], alias: &AliasName<'i>) -> &'i [u8] {
+    let (name, stored) = (bytes_of(alias.name()), bytes_of(alias.stored_name()));
+    let version = stored.get(name.len()..).unwrap_or(&[]);
+    if version.starts_with(b"@@") && name != primary { name } else { stored }
 }

@@ -147,9 +147,7 @@ impl Image {
                 None => Ok(Found::Miss("no segment holds this file offset".into())),
             },
             Base::ModuleSections(_) => match Placed::holding(&self.placed, address) {
-                Some((section, base)) => {
-                    self.in_section(section, address.wrapping_sub(base), base)
-                }
+                Some((section, base)) => self.in_section(section, address.wrapping_sub(base), base),
                 None => Ok(Found::Miss("no section of the module holds this address".into())),
             },
         }

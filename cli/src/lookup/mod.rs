@@ -123,8 +123,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
     };
     let space = match file {
         Some(file) => {
-            let source =
-                Source { file: &file, read: &args.read, store: args.store.as_deref() };
+            let source = Source { file: &file, read: &args.read, store: args.store.as_deref() };
             let index = source::open(source, ui)?;
             Space::Image(Image::new(index, base(&args, &file)?, args.return_address, &file)?)
         }
@@ -135,8 +134,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
     };
     let style = if args.json { Style::Json } else { args.style };
     let writer = Writer::new(style, !args.no_demangle, args.all);
-    let mut session =
-        Session { space, writer, output: Output::default(), ui, code: exit::OK };
+    let mut session = Session { space, writer, output: Output::default(), ui, code: exit::OK };
     if addresses.is_empty() {
         stream::run(&mut session)?;
     }

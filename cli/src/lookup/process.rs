@@ -87,7 +87,9 @@ impl Process {
     /// Answers a query.
     pub(super) fn find(&mut self, query: Query<'_>) -> Found<'_> {
         if query.section.is_some() {
-            return Found::Wrong("sections have no place in a process; give the address".to_owned());
+            return Found::Wrong(
+                "sections have no place in a process; give the address".to_owned(),
+            );
         }
         let Some(address) = query.address.checked_sub(self.back) else {
             return Found::Miss(Reason::Uncovered);

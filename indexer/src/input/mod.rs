@@ -166,11 +166,7 @@ pub struct Identified {
 ///
 /// # Errors
 /// As [`read_bytes`], for a damaged header or a fat file without a choice.
-pub fn identify(
-    path: &Path,
-    data: &[u8],
-    options: &ReadOptions,
-) -> Result<Identified, InputError> {
+pub fn identify(path: &Path, data: &[u8], options: &ReadOptions) -> Result<Identified, InputError> {
     if elf::is_elf(data) {
         let build_id = elf::build_id(path, data)?;
         Ok(Identified { build_id, ..Identified::default() })
