@@ -59,6 +59,7 @@ pub struct Match<'a> {
     region: u32,
     attrs: Attrs,
     alias: bool,
+    name_only: bool,
 }
 
 impl<'a> Match<'a> {
@@ -116,6 +117,12 @@ impl<'a> Match<'a> {
     #[must_use]
     pub fn is_alias(&self) -> bool {
         self.alias
+    }
+
+    /// True when it answers no address at all (thread-local, absolute, markers).
+    #[must_use]
+    pub fn is_name_only(&self) -> bool {
+        self.name_only
     }
 
     /// The input's section it is defined in.
@@ -365,6 +372,7 @@ impl<'a> Index<'a> {
                     region: NONE,
                     attrs,
                     alias: false,
+                    name_only: true,
                 });
             }
             NameRef::Record(i) => (u32::try_from(i).unwrap_or(NONE), None),
@@ -385,6 +393,7 @@ impl<'a> Index<'a> {
             region: area.region,
             attrs,
             alias: alias_size.is_some(),
+            name_only: false,
         })
     }
 

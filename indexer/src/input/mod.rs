@@ -176,6 +176,33 @@ fn binary_of(path: &Path) -> Result<Cow<'_, Path>, InputError> {
     }
 }
 
+/// What tells one build of a file from another, as the file states it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identified {
+    /// GNU build-id.
+    pub build_id: Option<Vec<u8>>,
+    /// Mach-O `LC_UUID`.
+    pub uuid: Option<[u8; 16]>,
+    /// The slice of a fat file: (offset, size) in the file; `None` = the whole file.
+    pub slice: Option<(u64, u64)>,
+}
+
+/// The identity of an input, without reading its symbols; nothing in it for
+/// formats and files that state none.
+///
+/// # Errors
+/// As [`read_bytes`], for a damaged header or a fat file without a choice.
+pub fn identify(path: &Path, data: &[u8], options: &ReadOptions) -> Result<Identified, InputError> {
+    if elf::is_elf(data) {
+        let build_id = elf::build_id(path, data)?;
+        Ok(Identified { build_id, ..Identified::default() })
+    } else if macho::is_macho(data) {
+        macho::identify(path, data, options)
+    } else {
+        Ok(Identified::default())
+    }
+}
+
 /// Like [`read`], for bytes already at hand; `path` is for messages and for
 /// finding companions beside it.
 ///
