@@ -210,7 +210,7 @@ def same_symbol(mine, theirs):
 
 
 def class_of_model(model, addr, mine, s):
-    """symidx against the model: the same primary is expected, and every alias."""
+    """symidx against the model: the same primary is expected, and every alias that reaches the address."""
     if s and s.table == "plt" and "*ABS*" in s.name and (mine is None or mine.name.endswith("@plt")):
         return "plt without a name"
     if mine and not s and "dwarf" in mine.flags:
@@ -226,7 +226,7 @@ def class_of_model(model, addr, mine, s):
     if not mine.inside:
         return None             # symidx's own offset and size deny the answer
     listed = {split_version(n)[0] for n in (mine.name, *mine.aliases)}
-    if any(split_version(o.name)[0] not in listed for o in model.at[s.start]):
+    if any(split_version(o.name)[0] not in listed for o in model.at[s.start] if not o.size or addr < s.start + o.size):
         return None
     return "agree" if mine.name == s.name else "version suffix"
 

@@ -59,6 +59,7 @@ pub struct Match<'a> {
     region: u32,
     attrs: Attrs,
     alias: bool,
+    name_only: bool,
 }
 
 impl<'a> Match<'a> {
@@ -116,6 +117,12 @@ impl<'a> Match<'a> {
     #[must_use]
     pub fn is_alias(&self) -> bool {
         self.alias
+    }
+
+    /// True when it answers no address at all (thread-local, absolute, markers).
+    #[must_use]
+    pub fn is_name_only(&self) -> bool {
+        self.name_only
     }
 
     /// The input's section it is defined in.
@@ -365,6 +372,7 @@ impl<'a> Index<'a> {
                     region: NONE,
                     attrs,
                     alias: false,
+                    name_only: true,
                 });
             }
             NameRef::Record(i) => (u32::try_from(i).unwrap_or(NONE), None),
@@ -385,6 +393,7 @@ impl<'a> Index<'a> {
             region: area.region,
             attrs,
             alias: alias_size.is_some(),
+            name_only: false,
         })
     }
 
@@ -589,10 +598,11 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// True when the symbol's region holds code.
+    /// True when the address lies in an executable section of the input.
     #[must_use]
     pub fn is_code(&self, address: Svma) -> bool {
-        matches!(self.view.area_at(address.0), Ok(Some(area)) if self.view.is_code(area.region))
+        let section = self.view.section_at(address.0);
+        matches!(section, Ok(Some(section)) if section.is_executable())
     }
 }
 

@@ -130,21 +130,31 @@ pub fn read<'store>(
     store: &'store Store,
     options: &ReadOptions,
 ) -> Result<Image<'store>, InputError> {
-    let (path, data) = open(path, store)?;
-    read_bytes(&path, data, store, options)
+    let input = open(path, store)?;
+    read_bytes(&input.path, input.data, store, options)
 }
 
-/// The input's own path and bytes: for a bundle those of the file inside.
+/// An input that is open: its own path (for a bundle that of the file inside),
+/// its bytes, and the file behind them.
+#[derive(Clone, Debug)]
+pub struct Input<'store> {
+    /// The file that is read.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub data: &'store [u8],
+    /// The same file, for reading in order without filling the map; `None`
+    /// for pseudo files, whose bytes can be had only once.
+    pub file: Option<&'store std::fs::File>,
+}
+
+/// Opens and maps an input.
 ///
 /// # Errors
 /// [`InputError`] when the file cannot be mapped.
-pub fn open<'store>(
-    path: &Path,
-    store: &'store Store,
-) -> Result<(PathBuf, &'store [u8]), InputError> {
-    let path = binary_of(path)?;
-    let data = map_file(&path, store)?;
-    Ok((path.into_owned(), data))
+pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, InputError> {
+    let path = binary_of(path)?.into_owned();
+    let (data, file) = map_and_file(&path, store)?;
+    Ok(Input { path, data, file })
 }
 
 /// The slices of the fat Mach-O file at `path` (or of the binary in a `.dSYM` bundle), in
@@ -163,6 +173,33 @@ fn binary_of(path: &Path) -> Result<Cow<'_, Path>, InputError> {
         Ok(Cow::Owned(macho::dsym_binary(path)?))
     } else {
         Ok(Cow::Borrowed(path))
+    }
+}
+
+/// What tells one build of a file from another, as the file states it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identified {
+    /// GNU build-id.
+    pub build_id: Option<Vec<u8>>,
+    /// Mach-O `LC_UUID`.
+    pub uuid: Option<[u8; 16]>,
+    /// The slice of a fat file: (offset, size) in the file; `None` = the whole file.
+    pub slice: Option<(u64, u64)>,
+}
+
+/// The identity of an input, without reading its symbols; nothing in it for
+/// formats and files that state none.
+///
+/// # Errors
+/// As [`read_bytes`], for a damaged header or a fat file without a choice.
+pub fn identify(path: &Path, data: &[u8], options: &ReadOptions) -> Result<Identified, InputError> {
+    if elf::is_elf(data) {
+        let build_id = elf::build_id(path, data)?;
+        Ok(Identified { build_id, ..Identified::default() })
+    } else if macho::is_macho(data) {
+        macho::identify(path, data, options)
+    } else {
+        Ok(Identified::default())
     }
 }
 
@@ -199,6 +236,13 @@ pub fn read_bytes<'store>(
 /// # Errors
 /// [`InputError::Io`].
 pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8], InputError> {
+    map_and_file(path, store).map(|(data, _)| data)
+}
+
+/// A file's bytes and the file itself.
+type Mapped<'store> = (&'store [u8], Option<&'store std::fs::File>);
+
+fn map_and_file<'store>(path: &Path, store: &'store Store) -> Result<Mapped<'store>, InputError> {
     let io = |action, source| InputError::Io { path: path.to_path_buf(), action, source };
     let file = std::fs::File::open(path).map_err(|e| io("open", e))?;
     let metadata = file.metadata().map_err(|e| io("read the size of", e))?;
@@ -210,7 +254,7 @@ pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8
         let mut buffer = Vec::new();
         std::io::Read::read_to_end(&mut std::io::BufReader::new(file), &mut buffer)
             .map_err(|e| io("read", e))?;
-        return Ok(store.keep(buffer));
+        return Ok((store.keep(buffer), None));
     }
     // SAFETY: the map is read-only and private to this process. A file that
     // another process truncates while it is indexed ends this process with
@@ -219,7 +263,7 @@ pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8
     // under the assumption that it is the same.
     #[allow(unsafe_code)]
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| io("map", e))?;
-    Ok(store.keep_map(map))
+    Ok((store.keep_map(map), Some(store.keep_file(file))))
 }
 
 /// The first bytes of a file in words, for error messages.

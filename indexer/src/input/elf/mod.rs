@@ -115,6 +115,16 @@ pub fn read<'store>(
     Ok(image)
 }
 
+/// The build-id of an ELF file, without reading its symbols.
+///
+/// # Errors
+/// [`InputError::Malformed`] when the header is damaged.
+pub(super) fn build_id(path: &Path, data: &[u8]) -> Result<Option<Vec<u8>>, InputError> {
+    let mut report = Report::default();
+    let file = File::parse(path, data, &mut report)?;
+    Ok(notes::build_id(&file, &mut report))
+}
+
 /// A core dump has the memory of a process, not the symbols of a program.
 fn refuse_core(path: &Path, file: &File<'_>) -> Result<(), InputError> {
     if file.kind != elf::ET_CORE {

@@ -149,7 +149,7 @@ fn slice_bytes(data: &[u8], headers: u64, offset: u64, size: u64) -> Result<&[u8
 }
 
 /// Architecture name and UUID as a thin image states them.
-fn identity(bytes: &[u8]) -> Option<(&'static str, Option<[u8; 16]>)> {
+pub(super) fn identity(bytes: &[u8]) -> Option<(&'static str, Option<[u8; 16]>)> {
     fn of<M: MachHeader<Endian = Endianness>>(
         bytes: &[u8],
         header: &M,

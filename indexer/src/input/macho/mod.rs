@@ -24,7 +24,7 @@ use object::Endianness;
 use object::macho;
 use object::read::macho::MachHeader;
 
-use super::{InputError, ReadOptions};
+use super::{Identified, InputError, ReadOptions};
 use crate::model::{AddressKind, Format, Image, Machine, Report, Store};
 
 mod arch;
@@ -76,6 +76,21 @@ pub fn read<'store>(
     let mut image = read_thin(path, chosen.bytes, chosen.offset, store)?;
     image.slice = chosen.is_slice.then_some((chosen.offset, bytes::length(chosen.bytes)));
     Ok(image)
+}
+
+/// The UUID and place of the slice that the options choose, without reading its symbols.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn identify(
+    path: &Path,
+    data: &[u8],
+    options: &ReadOptions,
+) -> Result<Identified, InputError> {
+    let chosen = fat::choose(path, data, options)?;
+    let uuid = fat::identity(chosen.bytes).and_then(|(_, uuid)| uuid);
+    let slice = chosen.is_slice.then_some((chosen.offset, bytes::length(chosen.bytes)));
+    Ok(Identified { build_id: None, uuid, slice })
 }
 
 /// Reads one thin image; `offset` is where it lies in the file, for messages.

@@ -1,0 +1,88 @@
+//! `symidx build`: binaries to indexes.
+//!
+//! In: files and directories. Out: one index per image, each published whole
+//! or not at all, and one line or JSON object per input, in the order of the
+//! inputs for any number of threads.
+
+mod anonymous;
+mod depfile;
+mod plan;
+mod report;
+mod walk;
+mod work;
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::options::{ReadArgs, size_option};
+use crate::ui::Ui;
+
+/// Compile binaries into indexes.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "INPUT is an ELF file, a Mach-O file (thin, fat or a .dSYM bundle), /proc/kallsyms-style text, \
+                        or a directory, which is walked in sorted order without following symbolic links; \
+                        what is no binary there is passed over.\n\n\
+                        EXAMPLES:\n  \
+                        symidx build target/release/app\n  \
+                        symidx build app -o out/app.symidx --depfile out/app.d\n  \
+                        symidx build --store /var/cache/symidx /usr/lib/x86_64-linux-gnu\n  \
+                        symidx build --all-archs Kit.framework/Kit\n  \
+                        symidx build /proc/kallsyms --modules /proc/modules -o kernel.symidx"
+)]
+pub(crate) struct BuildArgs {
+    /// What to index.
+    #[arg(value_name = "INPUT", required = true)]
+    inputs: Vec<PathBuf>,
+    /// Exact output path, for one input. Default: INPUT.symidx beside the input.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Publish as DIR/.build-id/xx/yyyy.symidx (by UUID for Mach-O, by content hash
+    /// without an id) instead of beside the input; with -o, there as well.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Every slice of a fat file: one INPUT.ARCH.symidx each.
+    #[arg(long, conflicts_with_all = ["arch", "uuid"])]
+    all_archs: bool,
+    /// No lines, no inlines.
+    #[arg(long)]
+    names_only: bool,
+    /// Functions and code labels only, no data objects.
+    #[arg(long)]
+    code_only: bool,
+    /// Inputs built side by side. Default: one per processor. A make jobserver is honoured.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// Bound on anonymous memory: inputs whose estimated needs do not fit side by
+    /// side are built one after the other (K, M, G: powers of 1024).
+    #[arg(long, value_name = "SIZE", value_parser = size_option)]
+    max_memory: Option<u64>,
+    /// Rebuild even what is up to date.
+    #[arg(long)]
+    force: bool,
+    /// Publish indexes without symbols too, instead of failing with exit code 3.
+    #[arg(long)]
+    allow_empty: bool,
+    /// Write every file read to F, as a Makefile rule for the outputs.
+    #[arg(long, value_name = "F")]
+    depfile: Option<PathBuf>,
+    /// Print every file read, one a line.
+    #[arg(long, conflicts_with = "json")]
+    print_inputs: bool,
+    /// One JSON object per input. peak_anon_bytes is the highest anonymous memory of
+    /// the whole process, sampled every 5 ms while that input was built.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// Builds every input; the exit code says how it went.
+pub(crate) fn run(args: &BuildArgs, ui: Ui) -> Result<u8, Failure> {
+    let jobs = plan::plan(args)?;
+    let mut report = report::Report::new(args, ui);
+    work::run(&jobs, args, &mut report)?;
+    report.finish()
+}

@@ -1,0 +1,227 @@
+//! From the command line to jobs: which image of which file goes where.
+//!
+//! Decided before anything is built, so that two inputs never fight over one
+//! path and the outcome does not depend on which thread is faster.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use symidx_indexer::BuildOptions;
+use symidx_indexer::input::{self, ReadOptions, Slice, macho};
+use symidx_indexer::model::Store;
+
+use super::{BuildArgs, walk};
+use crate::failure::Failure;
+use crate::options::Uuid;
+use crate::source::{Binary, beside};
+
+/// One index to build.
+#[derive(Debug)]
+pub(super) struct Job {
+    /// The input as given or found.
+    pub(super) input: PathBuf,
+    /// Where the index goes.
+    pub(super) output: PathBuf,
+    /// Where a copy of it goes.
+    pub(super) copy: Option<PathBuf>,
+    /// How to build it.
+    pub(super) options: BuildOptions,
+    /// Why it cannot be built.
+    pub(super) refused: Option<String>,
+    /// The job that makes the same index at the same path.
+    pub(super) same_as: Option<usize>,
+    /// Bytes of the input.
+    pub(super) input_bytes: u64,
+}
+
+/// Every job, in the order of the inputs.
+pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
+    let mut inputs = Vec::new();
+    for input in &args.inputs {
+        if input.is_dir()
+            && !walk::is_bundle(input)
+            && input.extension().is_none_or(|e| e != "dSYM")
+        {
+            walk::walk(input, &mut inputs);
+        } else {
+            inputs.push((input.clone(), None));
+        }
+    }
+    let mut jobs = Vec::new();
+    for (input, error) in inputs {
+        match error {
+            Some(error) => {
+                let mut job = Job::new(args, input, None);
+                job.refuse(format_args!("cannot read: {error}"));
+                jobs.push(job);
+            }
+            None => add(args, input, &mut jobs),
+        }
+    }
+    if args.output.is_some() && jobs.len() != 1 {
+        return Err(Failure::usage(format!(
+            "build: expected one input with -o, found {}; leave -o out, or use --store DIR",
+            jobs.len()
+        )));
+    }
+    if args.depfile.is_some() && jobs.iter().any(|job| Some(&job.input) == args.depfile.as_ref()) {
+        return Err(Failure::usage("build: the depfile would replace an input; name another file"));
+    }
+    for job in &mut jobs {
+        if job.refused.is_none() {
+            job.place(args);
+        }
+    }
+    settle_conflicts(&mut jobs);
+    Ok(jobs)
+}
+
+/// Adds the job of an input, or one for each slice of it.
+fn add(args: &BuildArgs, input: PathBuf, jobs: &mut Vec<Job>) {
+    if args.all_archs {
+        let store = Store::new();
+        let slices = input::open(&input, &store).ok().and_then(|input| macho::slices(input.data));
+        if let Some(slices) = slices {
+            for slice in &slices {
+                jobs.push(Job::new(args, input.clone(), Some(slice)));
+            }
+            return;
+        }
+    }
+    jobs.push(Job::new(args, input, None));
+}
+
+impl Job {
+    fn new(args: &BuildArgs, input: PathBuf, slice: Option<&Slice>) -> Self {
+        let mut read = args.read.clone();
+        if let Some(slice) = slice {
+            read.arch = Some(slice.arch.to_owned());
+            read.uuid = slice.uuid.map(Uuid);
+        }
+        let output = match (&args.output, slice) {
+            (Some(output), _) => output.clone(),
+            (None, slice) => beside(&input, slice.map(|slice| slice.arch)),
+        };
+        let input_bytes = std::fs::metadata(&input).map_or(0, |metadata| metadata.len());
+        Self {
+            input,
+            output,
+            copy: None,
+            options: BuildOptions {
+                read: read.read_options(),
+                code_only: args.code_only,
+                names_only: args.names_only,
+                force: args.force,
+                allow_empty: args.allow_empty,
+            },
+            refused: None,
+            same_as: None,
+            input_bytes,
+        }
+    }
+
+    fn refuse(&mut self, why: impl std::fmt::Display) {
+        self.refused = Some(format!("{}: {why}", self.input.display()));
+    }
+
+    /// Finds the place in the store, and refuses outputs that would destroy something.
+    fn place(&mut self, args: &BuildArgs) {
+        if let Some(directory) = &args.store {
+            match stored(&self.input, directory, &self.options.read) {
+                Ok(path) if args.output.is_some() => self.copy = Some(path),
+                Ok(path) => self.output = path,
+                Err(failure) => {
+                    self.refused = Some(failure.to_string());
+                    return;
+                }
+            }
+        }
+        let read = &self.options.read;
+        let files = std::iter::once(&self.input).chain(&read.debug_files).chain(&read.modules);
+        if let Some(file) = files.clone().find(|file| is_same_file(file, &self.output)) {
+            let file = file.display().to_string();
+            self.refuse(format_args!(
+                "expected an output beside the inputs, found the input {file} itself; give another -o"
+            ));
+            return;
+        }
+        // Renaming onto a device or a pipe would replace it.
+        if let Ok(metadata) = std::fs::metadata(&self.output)
+            && !metadata.is_file()
+        {
+            let output = self.output.display().to_string();
+            self.refuse(format_args!(
+                "expected a regular file or nothing at {output}, found something else; give another -o"
+            ));
+        }
+    }
+}
+
+/// The place of an input's index in the store.
+fn stored(input: &Path, directory: &Path, read: &ReadOptions) -> Result<PathBuf, Failure> {
+    let store = Store::new();
+    let input::Input { path, data, .. } = input::open(input, &store)?;
+    let identified = input::identify(&path, data, read)?;
+    Ok(Binary::new(data, identified).store_path(directory))
+}
+
+/// The first input of a path keeps it. A second one is the same again when it
+/// has the same bytes, else it is refused.
+fn settle_conflicts(jobs: &mut [Job]) {
+    let mut taken: HashMap<PathBuf, (usize, PathBuf)> = HashMap::new();
+    for (i, job) in jobs.iter_mut().enumerate() {
+        if job.refused.is_some() {
+            continue;
+        }
+        let place = place_of(&job.output);
+        match taken.get(&place) {
+            Some((first, input)) if has_same_bytes(input, &job.input) => job.same_as = Some(*first),
+            Some((_, input)) => {
+                let what = format!(
+                    "expected an output of its own, found that {} goes to {} too; build them apart",
+                    input.display(),
+                    job.output.display()
+                );
+                job.refuse(what);
+            }
+            None => {
+                taken.insert(place, (i, job.input.clone()));
+            }
+        }
+    }
+}
+
+/// A path that is equal for equal files, existing or not.
+fn place_of(path: &Path) -> PathBuf {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let parent = parent.canonicalize().unwrap_or_else(|_| parent.to_owned());
+    match path.file_name() {
+        Some(name) => parent.join(name),
+        None => parent,
+    }
+}
+
+fn has_same_bytes(a: &Path, b: &Path) -> bool {
+    let store = Store::new();
+    match (input::open(a, &store), input::open(b, &store)) {
+        (Ok(a), Ok(b)) => a.data == b.data,
+        _ => false,
+    }
+}
+
+#[cfg(unix)]
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    match (std::fs::metadata(a), std::fs::metadata(b)) {
+        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

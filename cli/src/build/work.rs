@@ -1,0 +1,245 @@
+//! Running jobs side by side, within what the machine and the user allow.
+//!
+//! Workers take jobs in order; outcomes are reported in order, by one thread.
+//! A job starts when its estimated memory fits under `--max-memory` beside the
+//! running ones (one job alone always may), and, under a make jobserver, when
+//! there is a token for it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use jobserver::Client;
+use symidx_indexer::publish::publish;
+use symidx_indexer::{BuildReport, build_file};
+
+use super::BuildArgs;
+use super::anonymous::Sampler;
+use super::plan::Job;
+use super::report::{Fault, Outcome, Report};
+use crate::failure::Failure;
+
+/// Work shorter than this gets no progress bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(100);
+
+/// Runs every job.
+pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Result<(), Failure> {
+    let allowed = match args.jobs {
+        Some(jobs) => usize::from(jobs),
+        None => std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get),
+    };
+    let workers = allowed.min(jobs.len()).max(1);
+    // SAFETY: the environment's descriptors are make's; nothing has opened
+    // files under their numbers, since this is the first thing the verb does
+    // with any that stay open.
+    #[allow(unsafe_code)]
+    let client = if workers > 1 { unsafe { Client::from_env() } } else { None };
+    let shared = Shared {
+        jobs,
+        next: AtomicUsize::new(0),
+        budget: Budget { limit: args.max_memory, used: Mutex::new(0), freed: Condvar::new() },
+        sampler: args.json.then(|| Sampler::start(workers)),
+        client,
+    };
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for worker in 0..workers {
+            let (shared, sender) = (&shared, sender.clone());
+            scope.spawn(move || shared.work(worker, &sender));
+        }
+        drop(sender);
+        let result = collect(jobs, &receiver, report);
+        if result.is_err() {
+            // Nobody reads the outcomes: begin no further job.
+            shared.next.store(jobs.len(), Ordering::Relaxed);
+        }
+        result
+    })
+}
+
+/// Reports outcomes in the order of the jobs, and draws the bar.
+fn collect(
+    jobs: &[Job],
+    receiver: &mpsc::Receiver<(usize, Outcome)>,
+    report: &mut Report<'_>,
+) -> Result<(), Failure> {
+    let start = Instant::now();
+    let mut waiting = BTreeMap::new();
+    let mut next = 0;
+    let mut done = 0u64;
+    let mut bar: Option<ProgressBar> = None;
+    loop {
+        match receiver.recv_timeout(TICK) {
+            Ok((at, outcome)) => {
+                done = done.saturating_add(1);
+                waiting.insert(at, outcome);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        while let Some(outcome) = waiting.remove(&next) {
+            if let Some(job) = jobs.get(next) {
+                match &bar {
+                    Some(bar) => bar.suspend(|| report.add(job, &outcome))?,
+                    None => report.add(job, &outcome)?,
+                }
+            }
+            next = next.saturating_add(1);
+        }
+        if report.ui().may_draw() && start.elapsed() > PATIENCE {
+            let bar = bar.get_or_insert_with(|| new_bar(jobs.len()));
+            bar.set_position(done);
+            bar.tick();
+        }
+    }
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    Ok(())
+}
+
+fn new_bar(jobs: usize) -> ProgressBar {
+    let bar = ProgressBar::new(u64::try_from(jobs).unwrap_or(u64::MAX));
+    let template = match jobs {
+        1 => "{spinner} building, {elapsed}",
+        _ => "{bar:40} {pos}/{len} built, {elapsed}",
+    };
+    match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+struct Shared<'a> {
+    jobs: &'a [Job],
+    next: AtomicUsize,
+    budget: Budget,
+    sampler: Option<Sampler>,
+    client: Option<Client>,
+}
+
+impl Shared<'_> {
+    fn work(&self, worker: usize, sender: &Sender<(usize, Outcome)>) {
+        loop {
+            // The first worker runs on the token that this process was started with.
+            let token = match &self.client {
+                Some(client) if worker > 0 => match self.token(client) {
+                    Some(token) => Some(token),
+                    None => return,
+                },
+                _ => None,
+            };
+            let at = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = self.jobs.get(at) else { return };
+            let estimate = estimate(job);
+            self.budget.take(estimate);
+            if let Some(sampler) = &self.sampler {
+                sampler.begin(worker);
+            }
+            let start = Instant::now();
+            let result = run_job(job, self.jobs);
+            let seconds = start.elapsed().as_secs_f64();
+            let peak = self.sampler.as_ref().map_or(0, |sampler| sampler.end(worker));
+            self.budget.give(estimate);
+            drop(token);
+            if sender.send((at, Outcome { result, seconds, peak })).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a token, but not longer than there are jobs to take.
+    fn token(&self, client: &Client) -> Option<jobserver::Acquired> {
+        while self.next.load(Ordering::Relaxed) < self.jobs.len() {
+            match client.try_acquire() {
+                Ok(Some(token)) => return Some(token),
+                Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+                // A jobserver that cannot be asked gives no further tokens.
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+}
+
+fn run_job(job: &Job, jobs: &[Job]) -> Result<BuildReport, Fault> {
+    if let Some(why) = &job.refused {
+        return Err(Fault::new(why.clone()));
+    }
+    if let Some(first) = job.same_as.and_then(|first| jobs.get(first)) {
+        return Err(Fault::new(format!(
+            "{}: expected a file of its own, found the bytes of {} again, whose index goes to {}; leave one of them out",
+            job.input.display(),
+            first.input.display(),
+            job.output.display()
+        )));
+    }
+    let places = std::iter::once(&job.output).chain(&job.copy);
+    for directory in places.filter(|place| in_store(place)).filter_map(|place| place.parent()) {
+        std::fs::create_dir_all(directory).map_err(|error| {
+            Fault::new(format!("{}: cannot create: {error}", directory.display()))
+        })?;
+    }
+    let report = build_file(&job.input, &job.output, &job.options)?;
+    if let Some(copy) = &job.copy {
+        publish_copy(&job.output, copy)?;
+    }
+    Ok(report)
+}
+
+/// Directories are made in a store, and nowhere else: a mistyped -o is an error.
+fn in_store(path: &Path) -> bool {
+    path.components().any(|component| component.as_os_str() == ".build-id")
+}
+
+fn publish_copy(output: &Path, copy: &Path) -> Result<(), Fault> {
+    let read = |error| Fault::new(format!("{}: cannot read: {error}", output.display()));
+    let bytes = std::fs::read(output).map_err(read)?;
+    if std::fs::read(copy).is_ok_and(|there| there == bytes) {
+        return Ok(());
+    }
+    publish(copy, |file| {
+        std::io::Write::write_all(file, &bytes)?;
+        Ok(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
+    })
+    .map_err(|error| Fault::new(error.to_string()))?;
+    Ok(())
+}
+
+/// Anonymous memory that a build is expected to need. Symbols are a part of
+/// the file; debug information, most of a big one, is not read.
+fn estimate(job: &Job) -> u64 {
+    const LEAST: u64 = 4 << 20;
+    (job.input_bytes / 4).saturating_add(LEAST)
+}
+
+/// Memory handed out to jobs.
+struct Budget {
+    limit: Option<u64>,
+    used: Mutex<u64>,
+    freed: Condvar,
+}
+
+impl Budget {
+    fn take(&self, bytes: u64) {
+        let Some(limit) = self.limit else { return };
+        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let too_much = |used: &mut u64| *used > 0 && used.saturating_add(bytes) > limit;
+        let mut used =
+            self.freed.wait_while(used, too_much).unwrap_or_else(PoisonError::into_inner);
+        *used = used.saturating_add(bytes);
+    }
+
+    fn give(&self, bytes: u64) {
+        if self.limit.is_some() {
+            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            *used = used.saturating_sub(bytes);
+            self.freed.notify_all();
+        }
+    }
+}

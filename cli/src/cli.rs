@@ -1,0 +1,90 @@
+//! The command line as a whole: global options and the verbs.
+
+use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::{build, completions, dump, find, info, lookup, man, verify};
+
+/// Compile symbols of ELF, Mach-O and kallsyms files into .symidx indexes and look things up in them.
+#[derive(Debug, Parser)]
+#[command(
+    name = "symidx",
+    version,
+    about,
+    max_term_width = 100,
+    propagate_version = true,
+    after_help = "Exit codes: 0 done (misses included); 1 some input failed or an address was malformed; \
+                  2 usage; 3 no symbols at all; 4 stale or mismatched index.\n\n\
+                  EXAMPLES:\n  \
+                  symidx build app                      write app.symidx beside it\n  \
+                  symidx lookup app 0x401136            address to symbol, with or without an index\n  \
+                  symidx lookup --pid 4711 7f12a0b0c0d0 an address of a running process\n  \
+                  symidx find app.symidx main           name to addresses"
+)]
+pub(crate) struct Cli {
+    /// Say nothing but results and errors.
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Colour messages and help.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Compile binaries into indexes.
+    Build(build::BuildArgs),
+    /// Addresses to symbols.
+    Lookup(Box<lookup::LookupArgs>),
+    /// Names to addresses.
+    Find(find::FindArgs),
+    /// What an index holds, where it came from and what was left out.
+    Info(info::InfoArgs),
+    /// Everything in an index.
+    Dump(dump::DumpArgs),
+    /// Check every promise of an index.
+    Verify(verify::VerifyArgs),
+    /// Print a completion script for a shell.
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page.
+    Man(man::ManArgs),
+}
+
+/// Parses the command line. Help comes back as an error.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    // Help is printed before the options are known, so its colour has to be.
+    let mut color = ColorChoice::Auto;
+    let mut previous = None;
+    for argument in &arguments {
+        let text = argument.to_str().unwrap_or("");
+        match (text.strip_prefix("--color="), previous) {
+            (Some(value), _) => color = value.parse().unwrap_or(color),
+            (None, Some("--color")) => color = text.parse().unwrap_or(color),
+            _ => {}
+        }
+        previous = Some(text);
+    }
+    let matches = Cli::command().color(color).try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_verb_has_examples() {
+        for verb in Cli::command().get_subcommands_mut() {
+            let help = verb.render_long_help().to_string();
+            assert!(help.contains("EXAMPLES"), "{} has none", verb.get_name());
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! One image: queries in whatever terms, answers in the index's.
+//!
+//! The conversions from run-time addresses, file offsets and section offsets
+//! live here, each a few lines; the search itself is the library's.
+
+use std::path::Path;
+
+use symidx::{Corrupt, FileOffset, ImageSectionId, Index, Svma, Symbol};
+
+use super::module_sections::Placed;
+use super::query::Query;
+use crate::failure::Failure;
+
+/// What addresses are counted from.
+#[derive(Clone, Debug)]
+pub(super) enum Base {
+    /// They are svmas (in a relocatable file: offsets in the default section).
+    Svma,
+    /// They are file offsets.
+    Offset,
+    /// They are offsets in this section.
+    Section(String),
+    /// The image's base is at this address.
+    LoadAddress(u64),
+    /// The image was moved by this much.
+    Bias(u64),
+    /// The module's sections are at these addresses.
+    ModuleSections(Vec<(Vec<u8>, u64)>),
+}
+
+/// What a query came to.
+#[derive(Debug)]
+pub(super) enum Found<'i> {
+    /// A symbol.
+    Hit(Hit<'i>),
+    /// None, and why.
+    Miss(Reason),
+    /// The query cannot be answered.
+    Wrong(String),
+}
+
+/// A symbol that covers the address, in the query's terms.
+#[derive(Debug)]
+pub(super) struct Hit<'i> {
+    pub(super) symbol: Symbol<'i>,
+    /// Where it starts.
+    pub(super) start: u64,
+    /// From there to the address asked for.
+    pub(super) offset: u64,
+    /// The mapped file, where several are looked at.
+    pub(super) file: Option<&'i Path>,
+}
+
+/// Why no symbol was found.
+#[derive(Debug)]
+pub(super) enum Reason {
+    /// The address is nobody's.
+    Uncovered,
+    /// A function start without a name.
+    Unnamed(u64),
+    /// Something else.
+    Text(String),
+}
+
+impl From<&'static str> for Reason {
+    fn from(text: &'static str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// An index, and how to read addresses for it.
+#[derive(Debug)]
+pub(super) struct Image {
+    index: Index<'static>,
+    base: Base,
+    /// 1 when addresses are return addresses, else 0.
+    back: u64,
+    section: Option<ImageSectionId>,
+    placed: Vec<Placed>,
+}
+
+impl Image {
+    /// Checks that the base makes sense for the index.
+    pub(super) fn new(
+        index: Index<'static>,
+        base: Base,
+        return_address: bool,
+        file: &Path,
+    ) -> Result<Self, Failure> {
+        let corrupt = |error: Corrupt| Failure::file(file, error);
+        let section = match &base {
+            Base::Section(name) => match index.section_by_name(name.as_bytes()).map_err(corrupt)? {
+                Some(section) => Some(section.id()),
+                None => {
+                    return Err(Failure::file(
+                        file,
+                        format_args!(
+                            "expected a section {name}, found none of that name; `symidx info` lists them"
+                        ),
+                    ));
+                }
+            },
+            Base::Svma if index.is_relocatable() => {
+                index.default_section().map_err(corrupt)?.map(|section| section.id())
+            }
+            _ => None,
+        };
+        let placed = match &base {
+            Base::ModuleSections(sections) => Placed::all(&index, sections).map_err(corrupt)?,
+            _ => Vec::new(),
+        };
+        Ok(Self { index, base, back: u64::from(return_address), section, placed })
+    }
+
+    /// Answers a query.
+    pub(super) fn find(&self, query: Query<'_>) -> Found<'_> {
+        self.try_find(query).unwrap_or_else(|corrupt| Found::Wrong(corrupt.to_string()))
+    }
+
+    fn try_find(&self, query: Query<'_>) -> Result<Found<'_>, Corrupt> {
+        let Some(address) = query.address.checked_sub(self.back) else {
+            return Ok(Found::Miss(Reason::Uncovered));
+        };
+        if let Some(name) = query.section {
+            return Ok(match self.index.section_by_name(name)? {
+                Some(section) => self.in_section(section.id(), address, 0)?,
+                None => Found::Wrong(format!(
+                    "no section {}",
+                    crate::text::printable(&String::from_utf8_lossy(name))
+                )),
+            });
+        }
+        match &self.base {
+            Base::Section(_) => self.in_default_section(address),
+            Base::Svma if self.index.is_relocatable() => self.in_default_section(address),
+            Base::Svma => self.at(Svma(address)),
+            Base::Bias(bias) => self.at(Svma(address.wrapping_sub(*bias))),
+            Base::LoadAddress(load) => {
+                let base = self.index.image_base().unwrap_or_default().0;
+                match address.checked_sub(*load).and_then(|into| into.checked_add(base)) {
+                    Some(svma) => self.at(Svma(svma)),
+                    None => Ok(Found::Miss("below the load address".into())),
+                }
+            }
+            Base::Offset => match self.index.svma_of(FileOffset(address)) {
+                Some(svma) => self.at(svma),
+                None => Ok(Found::Miss("no segment holds this file offset".into())),
+            },
+            Base::ModuleSections(_) => match Placed::holding(&self.placed, address) {
+                Some((section, base)) => self.in_section(section, address.wrapping_sub(base), base),
+                None => Ok(Found::Miss("no section of the module holds this address".into())),
+            },
+        }
+    }
+
+    fn in_default_section(&self, address: u64) -> Result<Found<'_>, Corrupt> {
+        match self.section {
+            Some(section) => self.in_section(section, address, 0),
+            None => Ok(Found::Miss("the file has no executable section".into())),
+        }
+    }
+
+    fn in_section(
+        &self,
+        section: ImageSectionId,
+        offset: u64,
+        base: u64,
+    ) -> Result<Found<'_>, Corrupt> {
+        Ok(match self.index.lookup_in(section, offset)? {
+            Some(symbol) => Found::Hit(self.hit(symbol, base, None)),
+            None => Found::Miss(Reason::Uncovered),
+        })
+    }
+
+    fn at(&self, svma: Svma) -> Result<Found<'_>, Corrupt> {
+        find_at(&self.index, svma, self.back, None)
+    }
+
+    fn hit<'i>(&self, symbol: Symbol<'i>, base: u64, file: Option<&'i Path>) -> Hit<'i> {
+        hit(symbol, base, self.back, file)
+    }
+}
+
+/// The answer for an svma that has `back` taken off already.
+pub(super) fn find_at<'i>(
+    index: &'i Index<'_>,
+    svma: Svma,
+    back: u64,
+    file: Option<&'i Path>,
+) -> Result<Found<'i>, Corrupt> {
+    if let Some(symbol) = index.lookup(svma)? {
+        return Ok(Found::Hit(hit(symbol, 0, back, file)));
+    }
+    Ok(Found::Miss(match index.unnamed_function(svma)? {
+        Some(start) => Reason::Unnamed(start.0),
+        None => Reason::Uncovered,
+    }))
+}
+
+fn hit<'i>(symbol: Symbol<'i>, base: u64, back: u64, file: Option<&'i Path>) -> Hit<'i> {
+    Hit {
+        symbol,
+        start: symbol.start().0.wrapping_add(base),
+        offset: symbol.offset().wrapping_add(back),
+        file,
+    }
+}

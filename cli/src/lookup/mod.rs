@@ -1,0 +1,199 @@
+//! `symidx lookup`: addresses to symbols.
+//!
+//! In: an index or a binary (or a process), and addresses as arguments or on
+//! standard input. Out: one answer per address, in order, each written as soon
+//! as no further query is at hand. Memory does not grow with the number of queries.
+
+mod answer;
+mod image;
+mod module_sections;
+mod process;
+mod query;
+mod stream;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
+
+use crate::failure::{Failure, exit};
+use crate::options::{ReadArgs, address_option, bias_option};
+use crate::output::Output;
+use crate::source::{self, Source};
+use crate::ui::Ui;
+
+use answer::Writer;
+use image::{Base, Found, Image};
+use process::Process;
+use query::Query;
+
+/// Addresses to symbols.
+#[derive(Args, Debug)]
+#[command(
+    group(ArgGroup::new("space").args(["offset", "section", "load_address", "bias", "maps", "pid", "module_sections"])),
+    after_help = "With no address, or `-`, addresses are read from standard input, one a line, and each is \
+                  answered at once. For a binary its FILE.symidx is used when it is that of this very file; \
+                  else an index is built in memory.\n\n\
+                  EXAMPLES:\n  \
+                  symidx lookup app 0x401136\n  \
+                  symidx lookup --json app.symidx < addresses\n  \
+                  symidx lookup --offset libc.so.6 0x29d90      file offset, as perf records it\n  \
+                  symidx lookup --section .init.text m.ko 0x10\n  \
+                  symidx lookup --load-address 0x7f12a0000000 libm.so.6 0x7f12a000e0f4\n  \
+                  symidx lookup --pid 4711 0x7f12a000e0f4\n  \
+                  cat /proc/4711/maps > maps; symidx lookup --maps maps 0x7f12a000e0f4"
+)]
+pub(crate) struct LookupArgs {
+    /// The .symidx file or binary. Not given with --pid or --maps.
+    #[arg(value_name = "FILE", required_unless_present_any = ["pid", "maps"])]
+    file: Option<OsString>,
+    /// Addresses in hex, with or without 0x; `-` reads standard input.
+    #[arg(value_name = "ADDR")]
+    addresses: Vec<OsString>,
+    /// One JSON object per address.
+    #[arg(long, conflicts_with = "style")]
+    json: bool,
+    /// As llvm-symbolizer or GNU addr2line print, or for people.
+    #[arg(long, value_name = "STYLE", default_value = "plain")]
+    style: Style,
+    /// Addresses are file offsets.
+    #[arg(long, help_heading = "What the addresses are")]
+    offset: bool,
+    /// Addresses are offsets in this section; on standard input also NAME:0x10.
+    #[arg(long, value_name = "NAME", help_heading = "What the addresses are")]
+    section: Option<String>,
+    /// Addresses are run-time ones of an image loaded at A.
+    #[arg(long, value_name = "A", value_parser = address_option, help_heading = "What the addresses are")]
+    load_address: Option<u64>,
+    /// Addresses are run-time ones of an image that was moved by B.
+    #[arg(long, value_name = "B", value_parser = bias_option, allow_hyphen_values = true, help_heading = "What the addresses are")]
+    bias: Option<u64>,
+    /// Addresses are run-time ones of the process with this /proc/PID/maps text.
+    #[arg(long, value_name = "FILE", help_heading = "What the addresses are")]
+    maps: Option<PathBuf>,
+    /// Addresses are run-time ones of this process.
+    #[arg(long, value_name = "P", help_heading = "What the addresses are")]
+    pid: Option<u32>,
+    /// For a kernel module: lines `NAME 0xADDR`, as in /sys/module/M/sections.
+    #[arg(long, value_name = "FILE", help_heading = "What the addresses are")]
+    module_sections: Option<PathBuf>,
+    /// Addresses are return addresses: look up the call in front of each.
+    #[arg(long, help_heading = "What the addresses are")]
+    return_address: bool,
+    /// Only the outermost function.
+    #[arg(long)]
+    no_inlines: bool,
+    /// Linkage names.
+    #[arg(long)]
+    no_demangle: bool,
+    /// List every alias (JSON always does).
+    #[arg(long)]
+    all: bool,
+    /// Also look for the binary's index in this store.
+    #[arg(long, value_name = "DIR", help_heading = "Reading binaries")]
+    store: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// How answers are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Style {
+    /// As llvm-symbolizer: name, place, empty line.
+    Llvm,
+    /// As GNU addr2line -f: name, place.
+    Gnu,
+    /// One line for people.
+    Plain,
+    /// JSON lines.
+    #[value(skip)]
+    Json,
+}
+
+/// Answers every address; the exit code says whether all were well-formed.
+pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
+    let mut addresses = args.addresses.clone();
+    let process = args.maps.is_some() || args.pid.is_some();
+    let file = match (&args.file, process) {
+        (Some(first), true) => {
+            addresses.insert(0, first.clone());
+            None
+        }
+        (file, _) => file.as_ref().map(PathBuf::from),
+    };
+    let space = match file {
+        Some(file) => {
+            let source = Source { file: &file, read: &args.read, store: args.store.as_deref() };
+            let index = source::open(source, ui)?;
+            Space::Image(Image::new(index, base(&args, &file)?, args.return_address, &file)?)
+        }
+        None => Space::Process(Box::new(match args.pid {
+            Some(pid) => Process::live(pid, &args, ui)?,
+            None => Process::recorded(args.maps.as_deref().unwrap_or("".as_ref()), &args, ui)?,
+        })),
+    };
+    let style = if args.json { Style::Json } else { args.style };
+    let writer = Writer::new(style, !args.no_demangle, args.all);
+    let mut session = Session { space, writer, output: Output::default(), ui, code: exit::OK };
+    if addresses.is_empty() {
+        stream::run(&mut session)?;
+    }
+    for address in &addresses {
+        match address.as_encoded_bytes() {
+            b"-" => stream::run(&mut session)?,
+            text => session.answer(text)?,
+        }
+    }
+    session.output.flush()?;
+    Ok(session.code)
+}
+
+fn base(args: &LookupArgs, file: &std::path::Path) -> Result<Base, Failure> {
+    Ok(if args.offset {
+        Base::Offset
+    } else if let Some(name) = &args.section {
+        Base::Section(name.clone())
+    } else if let Some(address) = args.load_address {
+        Base::LoadAddress(address)
+    } else if let Some(bias) = args.bias {
+        Base::Bias(bias)
+    } else if let Some(sections) = &args.module_sections {
+        Base::ModuleSections(module_sections::read(sections, file)?)
+    } else {
+        Base::Svma
+    })
+}
+
+/// Where addresses are looked up.
+enum Space {
+    Image(Image),
+    Process(Box<Process>),
+}
+
+/// One run: where to look, how to print, and what came of it so far.
+struct Session {
+    space: Space,
+    writer: Writer,
+    output: Output,
+    ui: Ui,
+    code: u8,
+}
+
+impl Session {
+    /// Answers one query.
+    fn answer(&mut self, text: &[u8]) -> Result<(), Failure> {
+        let text = text.trim_ascii();
+        let found = match (Query::parse(text), &mut self.space) {
+            (None, _) => Found::Wrong(query::EXPECTED.to_owned()),
+            (Some(query), Space::Image(image)) => image.find(query),
+            (Some(query), Space::Process(process)) => process.find(query),
+        };
+        let address = Query::parse(text).map_or(0, |query| query.address);
+        if let Err(error) = self.writer.write(self.output.buffer(), text, address, &found) {
+            self.code = exit::SOME_FAILED;
+            self.output.flush()?;
+            self.ui.error(error);
+        }
+        self.output.relieve()
+    }
+}

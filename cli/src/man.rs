@@ -1,0 +1,40 @@
+//! `symidx man`: the manual page.
+
+use clap::{Args, CommandFactory as _};
+
+use crate::cli::Cli;
+use crate::failure::{Failure, exit};
+use crate::output::Output;
+
+/// Print the manual page of the command, or of one verb.
+#[derive(Args, Debug)]
+#[command(after_help = "EXAMPLES:\n  \
+    symidx man | man -l -\n  \
+    symidx man lookup > symidx-lookup.1")]
+pub(crate) struct ManArgs {
+    /// The verb; without one, the page of the whole command.
+    verb: Option<String>,
+}
+
+/// Prints the page.
+pub(crate) fn run(args: &ManArgs) -> Result<u8, Failure> {
+    let mut command = Cli::command();
+    command.build();
+    if let Some(verb) = &args.verb {
+        let Some(found) = command.find_subcommand(verb) else {
+            return Err(Failure::usage(format!(
+                "man: expected a verb, found `{verb}`; see symidx --help for the verbs"
+            )));
+        };
+        command = found.clone();
+    }
+    let title = match &args.verb {
+        Some(verb) => format!("symidx-{verb}"),
+        None => "symidx".to_owned(),
+    };
+    let mut output = Output::default();
+    // Writing to a buffer cannot fail.
+    let _ = clap_mangen::Man::new(command).title(title).render(output.buffer());
+    output.flush()?;
+    Ok(exit::OK)
+}

@@ -1,0 +1,43 @@
+//! Standard output: one buffer, flushed when it is big or when the caller says so.
+//!
+//! A reader that has gone ends the program quietly; any other failure to write
+//! is an error. Nothing is written behind the caller's back.
+
+use std::io::{self, Write as _};
+
+use crate::failure::Failure;
+
+/// Written once the buffer holds this many bytes.
+const FULL: usize = 64 * 1024;
+
+/// Standard output.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    buffer: Vec<u8>,
+}
+
+impl Output {
+    /// The bytes not written yet, to append to.
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Writes what has gathered if it is much.
+    pub(crate) fn relieve(&mut self) -> Result<(), Failure> {
+        if self.buffer.len() >= FULL { self.flush() } else { Ok(()) }
+    }
+
+    /// Writes what has gathered.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        let result = out.write_all(&self.buffer).and_then(|()| out.flush());
+        self.buffer.clear();
+        result.map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::new(format!("standard output: cannot write: {error}")),
+        })
+    }
+}

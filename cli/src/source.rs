@@ -1,0 +1,220 @@
+//! From the FILE of a command line to an open index.
+//!
+//! In: a `.symidx` file, or a binary. A binary's index is the fresh one beside
+//! it, else the fresh one in the store, else one that is built in memory. An
+//! index is fresh when the binary's size, slice and BLAKE3 are those it records:
+//! an index of another build is never used.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use symidx::{Index, format};
+use symidx_indexer::input::{self, Identified, ReadOptions};
+use symidx_indexer::model::Store;
+use symidx_indexer::{BuildOptions, build_bytes, hex};
+
+use crate::failure::Failure;
+use crate::options::ReadArgs;
+use crate::ui::Ui;
+
+/// What to open.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    /// The `.symidx` file or binary.
+    pub(crate) file: &'a Path,
+    /// How to read a binary.
+    pub(crate) read: &'a ReadArgs,
+    /// Where to look for its index besides.
+    pub(crate) store: Option<&'a Path>,
+}
+
+/// Opens an index for the file.
+pub(crate) fn open(source: Source<'_>, ui: Ui) -> Result<Index<'static>, Failure> {
+    if is_index(source.file)? { map(source.file) } else { open_binary(source, ui) }
+}
+
+/// Maps a `.symidx` file.
+pub(crate) fn map(path: &Path) -> Result<Index<'static>, Failure> {
+    // SAFETY: indexes are replaced by rename and never edited, here and by
+    // `symidx build`; whoever edits one in place while it is read ends this
+    // short-lived process at worst.
+    #[allow(unsafe_code)]
+    unsafe { Index::map(path) }.map_err(|error| Failure::file(path, error))
+}
+
+/// True for a file that is, or by its name claims to be, an index.
+fn is_index(path: &Path) -> Result<bool, Failure> {
+    if path.extension().is_some_and(|extension| extension == "symidx") {
+        return Ok(true);
+    }
+    let cannot = |what: &str, error| Failure::file(path, format_args!("cannot {what}: {error}"));
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(|error| cannot("open", error))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Ok(false);
+    }
+    file.take(8).read_to_end(&mut start).map_err(|error| cannot("read", error))?;
+    Ok(start == format::MAGIC)
+}
+
+fn open_binary(source: Source<'_>, ui: Ui) -> Result<Index<'static>, Failure> {
+    let read = source.read.read_options();
+    if !source.read.names_companions()
+        && let Some(index) = fresh_index(source, &read, ui)?
+    {
+        return Ok(index);
+    }
+    let start = Instant::now();
+    let options = BuildOptions { read, allow_empty: true, ..BuildOptions::default() };
+    let (bytes, report) = build_bytes(source.file, &options)?;
+    let file = source.file.display();
+    for warning in &report.warnings {
+        ui.warning(format_args!("{file}: {warning}"));
+    }
+    ui.note(format_args!(
+        "{file}: built an index of {} symbols in memory in {:.2} s; `symidx build {file}` keeps one",
+        crate::text::grouped(report.symbols),
+        start.elapsed().as_secs_f64(),
+    ));
+    Index::from_vec(bytes).map_err(|error| Failure::file(source.file, error))
+}
+
+/// The binary's index, if a fresh one exists.
+fn fresh_index(
+    source: Source<'_>,
+    read: &ReadOptions,
+    ui: Ui,
+) -> Result<Option<Index<'static>>, Failure> {
+    let mut candidates = vec![beside(source.file, read.arch.as_deref()), beside(source.file, None)];
+    candidates.dedup();
+    candidates.retain(|candidate| candidate.is_file());
+    if candidates.is_empty() && source.store.is_none() {
+        return Ok(None);
+    }
+    let store = Store::new();
+    let input::Input { path, data, .. } = input::open(source.file, &store)?;
+    let identified = input::identify(&path, data, read)?;
+    let binary = Binary::new(data, identified);
+    candidates.extend(source.store.map(|directory| binary.store_path(directory)));
+    for candidate in candidates {
+        let index = match map(&candidate) {
+            Ok(index) => index,
+            Err(_) if !candidate.exists() => continue,
+            Err(error) => {
+                ui.warning(format_args!("{error}"));
+                continue;
+            }
+        };
+        match binary.is_same(&index) {
+            true => return Ok(Some(index)),
+            false => ui.note(format_args!(
+                "{}: expected an index of {} ({}), found one of another build ({}); build it again",
+                candidate.display(),
+                source.file.display(),
+                binary.identity(),
+                identity(&index),
+            )),
+        }
+    }
+    Ok(None)
+}
+
+/// `FILE.symidx`, or `FILE.ARCH.symidx`.
+pub(crate) fn beside(file: &Path, arch: Option<&str>) -> PathBuf {
+    // `app/` is a bundle given with a slash; its index stands beside it.
+    let mut name: OsString = file.components().as_path().as_os_str().to_owned();
+    if let Some(arch) = arch {
+        name.push(".");
+        name.push(arch);
+    }
+    name.push(".symidx");
+    PathBuf::from(name)
+}
+
+/// A binary as an index records it.
+#[derive(Debug)]
+pub(crate) struct Binary<'d> {
+    data: &'d [u8],
+    identified: Identified,
+    hash: std::cell::OnceCell<[u8; 32]>,
+}
+
+impl<'d> Binary<'d> {
+    /// From its bytes and what they state.
+    pub(crate) fn new(data: &'d [u8], identified: Identified) -> Self {
+        Self { data, identified, hash: std::cell::OnceCell::new() }
+    }
+
+    fn size(&self) -> u64 {
+        u64::try_from(self.data.len()).unwrap_or(u64::MAX)
+    }
+
+    /// BLAKE3 of the file; computed once.
+    pub(crate) fn hash(&self) -> &[u8; 32] {
+        self.hash.get_or_init(|| *blake3::hash(self.data).as_bytes())
+    }
+
+    /// True when the index was made from this very file, and this slice of it.
+    pub(crate) fn is_same(&self, index: &Index<'_>) -> bool {
+        let recorded = index.identity();
+        let slice = self.identified.slice.unwrap_or((0, self.size()));
+        index.input_size() == self.size()
+            && (recorded.slice_offset.get(), recorded.slice_size.get()) == slice
+            && index.input_hash() == self.hash()
+    }
+
+    /// True when the index was made from this build: by build-id or UUID where
+    /// both state one, else by size and BLAKE3.
+    pub(crate) fn is_same_build(&self, index: &Index<'_>) -> bool {
+        match (self.id(), stated_id(index)) {
+            (Some(id), Some(recorded)) => id == recorded,
+            _ => index.input_size() == self.size() && index.input_hash() == self.hash(),
+        }
+    }
+
+    fn id(&self) -> Option<&[u8]> {
+        let build_id = self.identified.build_id.as_deref().filter(|id| !id.is_empty());
+        build_id.or(self.identified.uuid.as_ref().map(|uuid| uuid.as_slice()))
+    }
+
+    /// Its identity in words: `build-id 93ac…`.
+    pub(crate) fn identity(&self) -> String {
+        match (&self.identified.build_id, &self.identified.uuid) {
+            (Some(id), _) if !id.is_empty() => format!("build-id {}", hex(id)),
+            (_, Some(uuid)) => format!("uuid {}", hex(uuid)),
+            _ => format!("{} bytes, blake3 {}", self.size(), hex(self.hash())),
+        }
+    }
+
+    /// `DIR/.build-id/xx/yyyy.symidx`: by build-id or UUID, else by BLAKE3.
+    pub(crate) fn store_path(&self, directory: &Path) -> PathBuf {
+        // A directory and a name need two bytes.
+        let id = match self.id().filter(|id| id.len() >= 2) {
+            Some(id) => hex(id),
+            None => hex(self.hash()),
+        };
+        let (first, rest) = id.split_at_checked(2).unwrap_or((&id, ""));
+        directory.join(".build-id").join(first).join(format!("{rest}.symidx"))
+    }
+}
+
+fn stated_id<'i>(index: &'i Index<'_>) -> Option<&'i [u8]> {
+    let identity = index.identity();
+    let length = usize::try_from(identity.id_len.get()).unwrap_or(0);
+    match identity.id_kind.get() {
+        format::ID_BUILD_ID | format::ID_UUID => identity.id.get(..length),
+        _ => None,
+    }
+}
+
+/// An index's identity in words.
+pub(crate) fn identity(index: &Index<'_>) -> String {
+    match (index.build_id(), index.uuid()) {
+        (Some(id), _) => format!("build-id {}", hex(id)),
+        (_, Some(uuid)) => format!("uuid {}", hex(&uuid)),
+        _ => format!("{} bytes, blake3 {}", index.input_size(), hex(index.input_hash())),
+    }
+}

@@ -1,0 +1,357 @@
+//! Bytes to text: JSON strings, hex, and names that are safe on a terminal.
+//!
+//! Everything appends to a `Vec<u8>`; the caller decides when it is written.
+//! Output is always valid UTF-8, whatever the bytes were.
+
+use std::ops::Range;
+
+/// The value of a JSON key.
+pub(crate) trait Value {
+    /// Appends the value.
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+/// A name: see [`json_string`].
+impl Value for &[u8] {
+    fn write(&self, out: &mut Vec<u8>) {
+        json_string(out, self);
+    }
+}
+
+/// Text of ours or of the user's, as any JSON writer escapes it.
+impl Value for &str {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'"');
+        for c in self.chars() {
+            match c {
+                '"' => out.extend_from_slice(b"\\\""),
+                '\\' => out.extend_from_slice(b"\\\\"),
+                '\n' => out.extend_from_slice(b"\\n"),
+                c if c.is_control() => {
+                    out.extend_from_slice(format!("\\u{:04x}", u32::from(c)).as_bytes());
+                }
+                c => push_char(out, c),
+            }
+        }
+        out.push(b'"');
+    }
+}
+
+impl Value for u64 {
+    fn write(&self, out: &mut Vec<u8>) {
+        decimal(out, *self);
+    }
+}
+
+impl Value for bool {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(if *self { b"true" } else { b"false" });
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Some(value) => value.write(out),
+            None => out.extend_from_slice(b"null"),
+        }
+    }
+}
+
+impl<T: Value> Value for [T] {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'[');
+        for (i, value) in self.iter().enumerate() {
+            if i > 0 {
+                out.push(b',');
+            }
+            value.write(out);
+        }
+        out.push(b']');
+    }
+}
+
+/// An address or other number as the string `"0x10"`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hex(pub(crate) u64);
+
+impl Value for Hex {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.push(b'"');
+        hex(out, self.0);
+        out.push(b'"');
+    }
+}
+
+/// A JSON object under construction.
+pub(crate) struct Object<'o> {
+    out: &'o mut Vec<u8>,
+    first: bool,
+}
+
+impl<'o> Object<'o> {
+    /// Opens an object.
+    pub(crate) fn new(out: &'o mut Vec<u8>) -> Self {
+        out.push(b'{');
+        Self { out, first: true }
+    }
+
+    /// Appends a key; the caller appends its value.
+    pub(crate) fn key(&mut self, key: &str) -> &mut Vec<u8> {
+        if !self.first {
+            self.out.push(b',');
+        }
+        self.first = false;
+        self.out.push(b'"');
+        self.out.extend_from_slice(key.as_bytes());
+        self.out.extend_from_slice(b"\":");
+        self.out
+    }
+
+    /// Appends a key and its value.
+    pub(crate) fn field(&mut self, key: &str, value: impl Value) -> &mut Self {
+        value.write(self.key(key));
+        self
+    }
+
+    /// Appends a key and a list.
+    pub(crate) fn list<T: Value>(&mut self, key: &str, values: &[T]) -> &mut Self {
+        values.write(self.key(key));
+        self
+    }
+
+    /// Appends a key and a string; returns where the string is.
+    pub(crate) fn string(&mut self, key: &str, bytes: &[u8]) -> Range<usize> {
+        let out = self.key(key);
+        let start = out.len();
+        json_string(out, bytes);
+        start..out.len()
+    }
+
+    /// Appends a name, and its bytes in hex where they had to be escaped;
+    /// returns where the name is.
+    pub(crate) fn name(&mut self, key: &str, bytes: &[u8]) -> Range<usize> {
+        let out = self.key(key);
+        let start = out.len();
+        let escaped = json_string(out, bytes);
+        let range = start..out.len();
+        if escaped {
+            let out = self.key("name_hex");
+            out.push(b'"');
+            for byte in bytes {
+                hex_byte(out, *byte);
+            }
+            out.push(b'"');
+        }
+        range
+    }
+
+    /// Closes the object and its line.
+    pub(crate) fn end_line(self) {
+        self.out.extend_from_slice(b"}\n");
+    }
+
+    /// Closes the object.
+    pub(crate) fn end(self) {
+        self.out.push(b'}');
+    }
+}
+
+/// Appends bytes as a JSON string. Bytes that are not UTF-8 and control
+/// characters become the text `\xNN`, and a backslash the text `\\`, so that
+/// the bytes can be told from the text. True when anything was escaped so.
+pub(crate) fn json_string(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
+    out.push(b'"');
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
+    let mut escaped = false;
+    if bytes.iter().all(plain) {
+        out.extend_from_slice(bytes);
+    } else {
+        escape(bytes, |piece| match piece {
+            Piece::Char('"') => out.extend_from_slice(b"\\\""),
+            Piece::Char('\\') => {
+                escaped = true;
+                out.extend_from_slice(b"\\\\\\\\");
+            }
+            Piece::Char(c) => push_char(out, c),
+            Piece::Byte(byte) => {
+                escaped = true;
+                out.extend_from_slice(b"\\\\x");
+                hex_byte(out, byte);
+            }
+        });
+    }
+    out.push(b'"');
+    escaped
+}
+
+/// Appends bytes as text for a terminal or a line of output: control
+/// characters and bytes that are not UTF-8 become `\xNN`.
+pub(crate) fn plain(out: &mut Vec<u8>, bytes: &[u8]) {
+    if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        out.extend_from_slice(bytes);
+        return;
+    }
+    escape(bytes, |piece| match piece {
+        Piece::Char(c) => push_char(out, c),
+        Piece::Byte(byte) => {
+            out.extend_from_slice(b"\\x");
+            hex_byte(out, byte);
+        }
+    });
+}
+
+/// The bytes of a name.
+pub(crate) fn bytes_of(name: symidx::Name<'_>) -> &[u8] {
+    // Every encoding of this format version stores names plain.
+    name.as_bytes().unwrap_or(b"?")
+}
+
+/// A message without control characters.
+pub(crate) fn printable(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    plain(&mut out, text.as_bytes());
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+enum Piece {
+    Char(char),
+    /// A byte that has no printable character.
+    Byte(u8),
+}
+
+fn escape(bytes: &[u8], mut put: impl FnMut(Piece)) {
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_control() {
+                let mut buffer = [0; 4];
+                c.encode_utf8(&mut buffer).bytes().for_each(|byte| put(Piece::Byte(byte)));
+            } else {
+                put(Piece::Char(c));
+            }
+        }
+        chunk.invalid().iter().for_each(|&byte| put(Piece::Byte(byte)));
+    }
+}
+
+fn push_char(out: &mut Vec<u8>, c: char) {
+    out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+}
+
+fn digit(nibble: u8) -> u8 {
+    match nibble & 15 {
+        low @ 0..=9 => b'0'.wrapping_add(low),
+        high => b'a'.wrapping_add(high.wrapping_sub(10)),
+    }
+}
+
+fn hex_byte(out: &mut Vec<u8>, byte: u8) {
+    out.extend_from_slice(&[digit(byte >> 4), digit(byte)]);
+}
+
+/// Appends a number as `0x1f`.
+pub(crate) fn hex(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(b"0x");
+    let digits = value.checked_ilog2().map_or(0, |bits| bits / 4);
+    for place in (0..=digits).rev() {
+        let [low, ..] = (value >> (place.wrapping_mul(4) & 63)).to_le_bytes();
+        out.push(digit(low));
+    }
+}
+
+/// Appends a number in decimal.
+pub(crate) fn decimal(out: &mut Vec<u8>, mut value: u64) {
+    let start = out.len();
+    loop {
+        let [low, ..] = (value % 10).to_le_bytes();
+        out.push(b'0'.wrapping_add(low));
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    if let Some(digits) = out.get_mut(start..) {
+        digits.reverse();
+    }
+}
+
+/// A number for people: `12,345`.
+pub(crate) fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && digits.len().wrapping_sub(i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(c);
+    }
+    text
+}
+
+/// Bytes for people: `1.2 MB`, in powers of 1000.
+pub(crate) fn bytes(value: u64) -> String {
+    let mut whole = value;
+    let mut tenths = 0;
+    let mut unit = "B";
+    for next in ["kB", "MB", "GB", "TB"] {
+        if whole < 1000 {
+            break;
+        }
+        tenths = whole % 1000 / 100;
+        whole /= 1000;
+        unit = next;
+    }
+    match unit {
+        "B" => format!("{whole} B"),
+        _ => format!("{whole}.{tenths} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        write(&mut out);
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    #[test]
+    fn numbers_are_written_as_the_standard_library_writes_them() {
+        for value in [0, 1, 9, 10, 15, 16, 255, 256, 12345, u64::from(u32::MAX), u64::MAX] {
+            assert_eq!(text(|out| hex(out, value)), format!("{value:#x}"));
+            assert_eq!(text(|out| decimal(out, value)), value.to_string());
+        }
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(123), "123");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_250_000), "1.2 MB");
+    }
+
+    #[test]
+    fn strings_escape_what_json_and_terminals_cannot_hold() {
+        assert_eq!(text(|out| assert!(!json_string(out, b"plain"))), r#""plain""#);
+        assert_eq!(text(|out| assert!(!json_string(out, b"a\"b"))), r#""a\"b""#);
+        assert_eq!(text(|out| assert!(!json_string(out, "é".as_bytes()))), "\"é\"");
+        assert_eq!(text(|out| assert!(json_string(out, b"a\\b"))), r#""a\\\\b""#);
+        assert_eq!(text(|out| assert!(json_string(out, b"\xff\n"))), r#""\\xff\\x0a""#);
+        // U+009B starts a terminal command as ESC [ does.
+        assert_eq!(text(|out| assert!(json_string(out, "\u{9b}".as_bytes()))), r#""\\xc2\\x9b""#);
+        assert_eq!(text(|out| plain(out, b"a\\\x1b[0m")), r"a\\x1b[0m");
+    }
+
+    #[test]
+    fn a_name_that_is_escaped_comes_with_its_bytes() {
+        let object = |bytes: &[u8]| {
+            text(|out| {
+                let mut object = Object::new(out);
+                object.name("name", bytes);
+                object.field("size", 3u64);
+                object.end();
+            })
+        };
+        assert_eq!(object(b"f"), r#"{"name":"f","size":3}"#);
+        assert_eq!(object(b"f\x01"), r#"{"name":"f\\x01","name_hex":"6601","size":3}"#);
+    }
+}

@@ -1,0 +1,77 @@
+//! Talking to people: standard error, and whether to colour it.
+//!
+//! Out: one line per message, behind the program's name. Results never pass
+//! through here, and a standard error that is closed is no reason to stop.
+
+use std::fmt::Display;
+use std::io::{IsTerminal as _, Write as _};
+
+use clap::ColorChoice;
+
+/// How much to say, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ui {
+    quiet: bool,
+    color: bool,
+}
+
+impl Ui {
+    /// From `--quiet` and `--color`.
+    pub(crate) fn new(quiet: bool, color: ColorChoice) -> Self {
+        let color = match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+            }
+        };
+        Self { quiet, color }
+    }
+
+    /// True when only results and errors are wanted.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// True when a progress bar may be drawn.
+    pub(crate) fn may_draw(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+
+    /// Something failed. Said even when quiet.
+    pub(crate) fn error(&self, text: impl Display) {
+        self.say("31", "", text);
+    }
+
+    /// Something is not as it should be; the work goes on.
+    pub(crate) fn warning(&self, text: impl Display) {
+        if !self.quiet {
+            self.say("33", "warning: ", text);
+        }
+    }
+
+    /// Something worth knowing.
+    pub(crate) fn note(&self, text: impl Display) {
+        if !self.quiet {
+            self.say("36", "note: ", text);
+        }
+    }
+
+    /// A plain line on standard error.
+    pub(crate) fn line(&self, text: impl Display) {
+        if !self.quiet {
+            let _ = writeln!(std::io::stderr().lock(), "{text}");
+        }
+    }
+
+    fn say(&self, color: &str, kind: &str, text: impl Display) {
+        // Whatever happens to standard error, the results go on. Control
+        // characters of file names must not reach the terminal.
+        let text = crate::text::printable(&text.to_string());
+        let mut out = std::io::stderr().lock();
+        let _ = match self.color {
+            true => writeln!(out, "\x1b[1;{color}msymidx: {kind}\x1b[0m{text}"),
+            false => writeln!(out, "symidx: {kind}{text}"),
+        };
+    }
+}
