@@ -238,7 +238,7 @@ fn the_numbers_in_the_text_are_those_of_the_code() {
         ("bit 0: 64-bit, bit 1: big-endian", {
             (format::IMAGE_64, format::IMAGE_BIG_ENDIAN) == (1, 2)
         }),
-        ("bit 0: code", format::REGION_CODE == 1),
+        ("bit 0: holds code", format::REGION_CODE == 1),
         ("bit 0: executable, bit 1: writable, bit 2: thread-local", {
             (format::SECTION_EXECUTE, format::SECTION_WRITE, format::SECTION_TLS) == (1, 2, 4)
         }),
