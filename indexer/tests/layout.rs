@@ -82,7 +82,7 @@ fn func(name: &str, address: u64, size: u64) -> Symbol<'_> {
 /// The whole way from an image to bytes.
 fn build<'data>(mut image: Image<'data>, options: LayoutOptions) -> (Vec<u8>, Normalised<'data>) {
     let normalised = normalise(&mut image, NormaliseOptions::default());
-    let plan = layout::plan(&image, &normalised, options, &mut Report::default()).unwrap();
+    let plan = layout::plan(&image, normalised.clone(), options, &mut Report::default()).unwrap();
     let mut identity = Identity::new_zeroed();
     identity.container = symidx::format::CONTAINER_ELF;
     let relocatable = image.addresses == AddressKind::SectionOffset;

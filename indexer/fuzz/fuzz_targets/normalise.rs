@@ -120,9 +120,9 @@ fuzz_target!(|input: Input| {
     let normalised = normalise(&mut image, NormaliseOptions { code_only: input.code_only });
     let options = LayoutOptions {
         max_region: 1 << (input.region % 33),
-        max_name_offset: 1 << (3 + input.names_end % 30),
+        max_name_offset: 1 << (7 + input.names_end % 26),
     };
-    let plan = layout::plan(&image, &normalised, options, &mut Report::default())
+    let plan = layout::plan(&image, normalised.clone(), options, &mut Report::default())
         .expect("a few names always fit");
     let mut identity = Identity::new_zeroed();
     identity.container = symidx::format::CONTAINER_ELF;
