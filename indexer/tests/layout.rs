@@ -18,7 +18,8 @@ use symidx::format::{Header, Identity, Record, Region, SectionId};
 use symidx::{ImageSectionId, Index, Svma};
 use symidx_indexer::layout::{self, LayoutOptions};
 use symidx_indexer::model::{
-    AddressKind, Binding, Format, Image, Kind, Machine, NO_VERSION, Report, Section, Source, Symbol,
+    AddressKind, Binding, Format, Image, Kind, Machine, NO_VERSION, Report, Section, Segment,
+    Source, Symbol,
 };
 use symidx_indexer::normalise::{NormaliseOptions, Normalised, Owner, normalise};
 use symidx_indexer::write::{Contents, write};
@@ -447,5 +448,33 @@ fn the_end_of_the_address_space_answers() {
         let index = Index::from_bytes(&bytes).unwrap();
         let addresses: Vec<u64> = (start - 8..=u64::MAX).chain(0..8).collect();
         compare_at(&index, &normalised, None, &addresses);
+    }
+}
+
+/// A damaged load command may claim more than there are addresses. The index
+/// did not verify, so one bad segment cost the whole build.
+#[test]
+fn segments_are_cut_where_addresses_end() {
+    for (address, memory_size, file_offset, file_size) in [
+        (u64::MAX - 15, 1 << 20, 0, 1 << 20),
+        (0x1000, u64::MAX, 0x1000, u64::MAX),
+        (u64::MAX, u64::MAX, u64::MAX, u64::MAX),
+        (0, u64::MAX, 0, 0),
+    ] {
+        let mut image = image(false);
+        image.segments.push(Segment {
+            address,
+            memory_size,
+            file_offset,
+            file_size,
+            read: true,
+            write: false,
+            execute: true,
+        });
+        let (bytes, _) = build(image, LayoutOptions::default());
+        let index = Index::from_bytes(&bytes).unwrap();
+        let stored = index.segments()[0];
+        assert!(stored.memory_size.get() <= memory_size && stored.memory_size.get() > 0);
+        assert!(stored.file_size.get() <= stored.memory_size.get());
     }
 }

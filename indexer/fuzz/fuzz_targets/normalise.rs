@@ -33,7 +33,7 @@ struct Input {
     symbols: Vec<FuzzSymbol>,
     starts: Vec<Place>,
     holes: Vec<(Place, u8)>,
-    segments: Vec<(Place, Place, u16, u16, u8)>,
+    segments: Vec<(Place, Place, Place, Place, u8)>,
 }
 
 #[derive(Arbitrary, Clone, Copy, Debug)]
@@ -218,15 +218,14 @@ fn fuzz_symbol(symbol: &FuzzSymbol, base: u64) -> Symbol<'static> {
 }
 
 fn fuzz_segment(
-    (at, offset, memory, file, bits): (Place, Place, u16, u16, u8),
+    (address, offset, memory, file, bits): (Place, Place, Place, Place, u8),
     base: u64,
 ) -> Segment {
-    let address = at.from(base).min(u64::MAX - u64::from(memory));
     Segment {
-        address,
-        memory_size: memory.into(),
-        file_offset: offset.from(0).min(u64::MAX - u64::from(file)),
-        file_size: file.into(),
+        address: address.from(base),
+        memory_size: memory.from(0),
+        file_offset: offset.from(0),
+        file_size: file.from(0),
         read: bits & 1 != 0,
         write: bits & 2 != 0,
         execute: bits & 4 != 0,
