@@ -1,6 +1,7 @@
 //! No heap: opening and every query allocate 0 bytes. Its own test binary,
 //! since it counts with a global allocator.
 
+#![cfg(feature = "std")]
 #![allow(
     unsafe_code,
     clippy::arithmetic_side_effects,
@@ -90,6 +91,7 @@ fn text(what: impl std::fmt::Display) -> Line {
 }
 
 const BYTES: &[u8] = include_bytes!("../../testdata/golden/rich.symidx");
+#[cfg(feature = "mmap")]
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/rich.symidx");
 
 #[test]
@@ -160,8 +162,8 @@ fn queries_allocate_nothing() {
     none("aliases", || {
         let symbol = index.find(b"aliased").next().unwrap().unwrap();
         let symbol = index.lookup(Svma(symbol.address())).unwrap().unwrap();
-        let aliases = symbol.aliases().map(|alias| text(alias.unwrap().name()).used).count();
-        assert!(aliases > 0);
+        let length: usize = symbol.aliases().map(|a| text(a.unwrap().name()).used).sum();
+        assert!(length > 0);
     });
     none("find", || {
         assert_eq!(index.find(b"constant").count(), 1);

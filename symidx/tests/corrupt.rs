@@ -4,6 +4,7 @@
 //! promise broken by the edit below and every hash made to fit again (except
 //! where the hash is the promise). `SYMIDX_WRITE_CORRUPT=1` writes them.
 
+#![cfg(feature = "verify")]
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,
@@ -276,4 +277,19 @@ fn an_alias_of_an_unnamed_record_is_found_by_verify() {
     file.put16(kind, attrs);
     support::reseal(&mut file.0);
     assert_eq!(violation(&file.0).unwrap_err().invariant, Invariant::AliasOrder);
+}
+
+/// Regions that claim each other's records once made a walk over the symbols
+/// as long as regions times records: minutes for a file of a megabyte.
+#[test]
+fn a_walk_over_symbols_is_no_longer_than_the_records() {
+    let mut file = File(GOOD.to_vec());
+    let records = file.records().len();
+    let at = |field| file.at(SectionId::REGIONS, 1, field);
+    let (first, count) = (at(offset_of!(Region, first)), at(offset_of!(Region, count)));
+    file.put32(first, 0);
+    file.put32(count, records as u32);
+    let index = Index::from_bytes(&file.0).unwrap();
+    assert!(index.symbols().count() <= records + 1);
+    assert!(index.symbols().any(|symbol| symbol.is_err()), "and the damage is told");
 }

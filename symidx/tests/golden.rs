@@ -1,6 +1,7 @@
 //! Files that must open forever, and what they answer. The `.symidx` files
 //! are never written here; `SYMIDX_BLESS=1` writes the texts beside them.
 
+#![cfg(feature = "verify")]
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::expect_used,

@@ -1,10 +1,11 @@
 //! No lock, no system call: lookups inside a signal handler that interrupts
 //! the allocator, and lookups in a process that may make no system call.
 
-#![cfg(target_os = "linux")]
+#![cfg(all(target_os = "linux", feature = "std"))]
 #![allow(
     unsafe_code,
     clippy::arithmetic_side_effects,
+    clippy::as_conversions,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::unwrap_used

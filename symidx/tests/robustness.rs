@@ -1,6 +1,7 @@
 //! Damage of every place: a small real file cut at every length, and with
 //! every single bit flipped. Every query comes back; `verify` sees every flip.
 
+#![cfg(feature = "verify")]
 #![allow(
     clippy::arithmetic_side_effects,
     clippy::as_conversions,

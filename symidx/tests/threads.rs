@@ -1,5 +1,6 @@
 //! One index, many threads: shared, sent, and outliving what it was made from.
 
+#![cfg(feature = "std")]
 #![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use symidx::{Index, Name, Sorted, Svma, Symbol};
