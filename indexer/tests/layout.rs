@@ -181,6 +181,13 @@ fn compare_names(index: &Index<'_>, normalised: &Normalised<'_>) {
     expected.sort();
     found.sort();
     assert_eq!(found, expected);
+    // What `find` promises: the default version before the others.
+    for symbol in normalised.names.iter().chain(&normalised.names_only) {
+        let found = index.find(symbol.name).map(|found| found.unwrap());
+        let same = found.filter(|found| found.name() == *symbol.name);
+        let others = same.map(|m| m.version().is_some_and(|(_, default)| !default));
+        assert!(others.is_sorted(), "{:?}", symbol.name);
+    }
     let named = normalised.owners.iter().filter(|owner| !owner.is_unnamed());
     let starts: Vec<_> = named.map(|owner| (owner.address, owner.size)).collect();
     let listed: Vec<_> =

@@ -431,7 +431,7 @@ fn annotated(bytes: &[u8]) -> String {
                         }
                     }
                 }
-                SectionId::IMAGE_SECTIONS if at % 32 == 0 => "address, size".to_owned(),
+                SectionId::IMAGE_SECTIONS if at.is_multiple_of(32) => "address, size".to_owned(),
                 SectionId::IMAGE_SECTIONS => {
                     let entry = &own[at / 32 * 32..][..32];
                     let section = ImageSection::read_from_bytes(entry).unwrap();
