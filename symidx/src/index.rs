@@ -271,7 +271,8 @@ impl<'a> Index<'a> {
     }
 
     /// The symbol at an offset of a section of a relocatable file (`.o`,
-    /// `.ko`); in other inputs at that offset of the section's address.
+    /// `.ko`); in other inputs at that offset of the section's address. `None`
+    /// in a thread-local section, which only seems to have addresses.
     ///
     /// # Errors
     /// As [`Index::lookup`].
@@ -283,7 +284,9 @@ impl<'a> Index<'a> {
         if !self.is_relocatable() {
             let Some(section) = self.view.section(section)? else { return Ok(None) };
             return match section.address().0.checked_add(offset) {
-                Some(address) if offset < section.size() => self.lookup(Svma(address)),
+                Some(address) if offset < section.size() && !section.is_tls() => {
+                    self.lookup(Svma(address))
+                }
                 _ => Ok(None),
             };
         }

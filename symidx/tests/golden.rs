@@ -140,3 +140,42 @@ fn the_example_of_the_page_answers_as_the_page_says() {
     assert_eq!(answer(0x1020).as_deref(), Some("helper+0x0"));
     assert_eq!(answer(0x0fff), None);
 }
+
+/// `.tbss` takes no room, so its addresses are those of the section behind it:
+/// an offset in it was answered with that section's symbols.
+#[test]
+fn an_offset_in_a_thread_local_section_is_a_miss() {
+    let index = Index::from_bytes(include_bytes!("../../testdata/golden/rich.symidx")).unwrap();
+    let section = |name: &[u8]| index.section_by_name(name).unwrap().unwrap();
+    let (tbss, data) = (section(b".tbss"), section(b".data"));
+    assert!(tbss.is_tls() && tbss.address() == data.address());
+    assert!(index.lookup_in(tbss.id(), 0).unwrap().is_none());
+    assert_eq!(index.lookup_in(data.id(), 0).unwrap().unwrap().name(), "table");
+    assert!(index.lookup_in(data.id(), data.size()).unwrap().is_none());
+}
+
+/// Every spelling of one address gives one answer, and offsets that no segment
+/// holds give none.
+#[test]
+fn the_address_spaces_meet() {
+    for name in NAMES {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden");
+        let bytes = std::fs::read(golden.join(name).with_extension("symidx")).unwrap();
+        let index = Index::from_bytes(&bytes).unwrap();
+        for address in support::borders(&index, 4096) {
+            let id = |found: Option<symidx::Symbol<'_>>| found.map(|s| (s.id(), s.offset()));
+            let direct = id(index.lookup(Svma(address)).unwrap());
+            if let Some(offset) = index.file_offset_of(Svma(address)) {
+                let again = index.svma_of(offset).unwrap();
+                assert_eq!(id(index.lookup_offset(offset).unwrap()), direct, "{name} {address:#x}");
+                assert_eq!(again, Svma(address), "{name}");
+            }
+            if let Some(next) = address.checked_add(1) {
+                let found = index.lookup_return(Svma(next)).unwrap();
+                assert_eq!(id(found), direct, "{name} {address:#x}");
+            }
+        }
+        assert!(index.lookup_return(Svma(0)).unwrap().is_none());
+        assert!(index.lookup_offset(symidx::FileOffset(u64::MAX)).unwrap().is_none());
+    }
+}
