@@ -125,7 +125,12 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
         Some(file) => {
             let source = Source { file: &file, read: &args.read, store: args.store.as_deref() };
             let index = source::open(source, ui)?;
-            Space::Image(Image::new(index, base(&args, &file)?, args.return_address, &file)?)
+            Space::Image(Box::new(Image::new(
+                index,
+                base(&args, &file)?,
+                args.return_address,
+                &file,
+            )?))
         }
         None => Space::Process(Box::new(match args.pid {
             Some(pid) => Process::live(pid, &args, ui)?,
@@ -166,7 +171,7 @@ fn base(args: &LookupArgs, file: &std::path::Path) -> Result<Base, Failure> {
 
 /// Where addresses are looked up.
 enum Space {
-    Image(Image),
+    Image(Box<Image>),
     Process(Box<Process>),
 }
 
