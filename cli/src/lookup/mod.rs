@@ -188,10 +188,12 @@ impl Session {
     /// Answers one query.
     fn answer(&mut self, text: &[u8]) -> Result<(), Failure> {
         let text = text.trim_ascii();
-        let found = match (Query::parse(text), &mut self.space) {
-            (None, _) => Found::Wrong(query::EXPECTED.to_owned()),
-            (Some(query), Space::Image(image)) => image.find(query),
-            (Some(query), Space::Process(process)) => process.find(query),
+        let found = match &mut self.space {
+            Space::Image(image) => stream::find(image, text),
+            Space::Process(process) => match Query::parse(text) {
+                Some(query) => process.find(query),
+                None => Found::Wrong(query::EXPECTED.to_owned()),
+            },
         };
         let address = Query::parse(text).map_or(0, |query| query.address);
         if let Err(error) = self.writer.write(self.output.buffer(), text, address, &found) {
