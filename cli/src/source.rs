@@ -95,7 +95,7 @@ fn fresh_index(
         return Ok(None);
     }
     let store = Store::new();
-    let (path, data) = input::open(source.file, &store)?;
+    let input::Input { path, data, .. } = input::open(source.file, &store)?;
     let identified = input::identify(&path, data, read)?;
     let binary = Binary::new(data, identified);
     candidates.extend(source.store.map(|directory| binary.store_path(directory)));

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &VerifyArgs, ui: crate::ui::Ui) -> Result<u8, Failure> {
 
 fn compare(file: &Path, index: &Index<'_>, binary: &Path) -> Result<(), Failure> {
     let store = Store::new();
-    let (path, data) = input::open(binary, &store)?;
+    let input::Input { path, data, .. } = input::open(binary, &store)?;
     // The index says which slice of a fat file it is of.
     let options = ReadOptions { uuid: index.uuid(), ..ReadOptions::default() };
     let identified = match input::identify(&path, data, &options) {

@@ -10,7 +10,7 @@ use symidx::Index;
 use symidx::format::{self, Identity, MAX_ID};
 use symidx::metadata::Metadata;
 
-use crate::input::{self, InputError, ReadOptions};
+use crate::input::{self, Input, InputError, ReadOptions};
 use crate::layout::{self, LayoutError, LayoutOptions};
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
@@ -164,16 +164,23 @@ pub fn build_file(
     options: &BuildOptions,
 ) -> Result<BuildReport, BuildError> {
     let store = Store::new();
-    let mut source = Source::open(input, &store, options)?;
-    if !options.force
-        && let Some(report) = source.fresh(output)
-    {
-        return Ok(report);
-    }
-    let finished = source.finish(options)?;
-    let contents = finished.contents();
-    let bytes = publish(output, |file| write(&contents, file))?;
-    Ok(finished.report(bytes))
+    let input = input::open(input, &store)?;
+    // Hashing reads the whole file once, the rest touches a part of it: side
+    // by side they take as long as the longer one.
+    std::thread::scope(|scope| {
+        let hash = scope.spawn(|| hash_input(&input));
+        let source = Source::read(&input, &store, options)?;
+        if !options.force && output.exists() {
+            let hashes = source.hashes(joined(hash, &input.path)?, options);
+            if let Some(report) = source.fresh(output, &hashes) {
+                return Ok(report);
+            }
+            return source.prepare(options)?.finish(hashes, options)?.publish(output);
+        }
+        let prepared = source.prepare(options)?;
+        let hashes = prepared.source.hashes(joined(hash, &input.path)?, options);
+        prepared.finish(hashes, options)?.publish(output)
+    })
 }
 
 /// Builds the index of `input` in memory.
@@ -193,7 +200,7 @@ pub fn build_bytes(
     options: &BuildOptions,
 ) -> Result<(Vec<u8>, BuildReport), BuildError> {
     let store = Store::new();
-    Source::open(input, &store, options)?.into_bytes(options)
+    into_bytes(&input::open(input, &store)?, &store, options)
 }
 
 /// Like [`build_bytes`], for an input whose bytes are at hand; `name` is for
@@ -208,58 +215,67 @@ pub fn build_from_bytes(
 ) -> Result<(Vec<u8>, BuildReport), BuildError> {
     let store = Store::new();
     let data = store.keep(data.to_vec());
-    Source::read(name, data, &store, options)?.into_bytes(options)
+    into_bytes(&Input { path: name.to_path_buf(), data, file: None }, &store, options)
 }
 
-/// An input that has been read and hashed.
+fn into_bytes<'store>(
+    input: &Input<'store>,
+    store: &'store Store,
+    options: &BuildOptions,
+) -> Result<(Vec<u8>, BuildReport), BuildError> {
+    std::thread::scope(|scope| {
+        let hash = scope.spawn(|| hash_input(input));
+        let prepared = Source::read(input, store, options)?.prepare(options)?;
+        let hashes = prepared.source.hashes(joined(hash, &input.path)?, options);
+        let finished = prepared.finish(hashes, options)?;
+        let mut bytes = Vec::new();
+        let size = write(&finished.contents(), io::Cursor::new(&mut bytes))
+            .map_err(|source| BuildError::Memory { path: input.path.clone(), source })?;
+        Ok((bytes, finished.report(size)))
+    })
+}
+
+/// An input that has been read.
 struct Source<'store> {
     path: PathBuf,
     image: Image<'store>,
     input_size: u64,
-    input_hash: [u8; 32],
+}
+
+/// What identifies an input and everything read with it.
+struct Hashes {
+    input: [u8; 32],
     companions: Vec<(String, [u8; 32])>,
     digest: [u8; 32],
 }
 
 impl<'store> Source<'store> {
-    fn open(path: &Path, store: &'store Store, options: &BuildOptions) -> Result<Self, BuildError> {
-        let (path, data) = input::open(path, store)?;
-        Self::read(&path, data, store, options)
-    }
-
     fn read(
-        path: &Path,
-        data: &'store [u8],
+        input: &Input<'store>,
         store: &'store Store,
         options: &BuildOptions,
     ) -> Result<Self, BuildError> {
-        // Hashing reads the whole file once, reading touches a part of it:
-        // side by side they take as long as the longer one.
-        let (image, input_hash) = std::thread::scope(|scope| {
-            let hash = scope.spawn(|| hash_bytes(data));
-            let image = input::read_bytes(path, data, store, &options.read);
-            // A panic in hashing cannot happen; an all-zero hash would only
-            // make the index look stale.
-            (image, hash.join().unwrap_or_default())
-        });
-        let image = image?;
-        let companions: Vec<(String, [u8; 32])> = image
+        Ok(Self {
+            path: input.path.clone(),
+            image: input::read_bytes(&input.path, input.data, store, &options.read)?,
+            input_size: u64::try_from(input.data.len()).unwrap_or(u64::MAX),
+        })
+    }
+
+    fn hashes(&self, input: [u8; 32], options: &BuildOptions) -> Hashes {
+        let companions: Vec<(String, [u8; 32])> = self
+            .image
             .companions
             .iter()
             .map(|(path, role)| {
-                let hash = std::fs::read(path).map_or([0; 32], |bytes| hash_bytes(&bytes));
-                ((*role).to_owned(), hash)
+                // One that is gone by now hashes to zeros and makes the index
+                // stale at the next build, which is right.
+                let hash = std::fs::File::open(path).and_then(|file| hash_file(&file));
+                ((*role).to_owned(), hash.unwrap_or_default())
             })
             .collect();
-        let digest = inputs_digest(&image, &input_hash, &companions, options);
-        Ok(Self {
-            path: path.to_path_buf(),
-            image,
-            input_size: u64::try_from(data.len()).unwrap_or(u64::MAX),
-            input_hash,
-            companions,
-            digest,
-        })
+        let digest = inputs_digest(&self.image, &input, &companions, options);
+        Hashes { input, companions, digest }
     }
 
     fn inputs(&self) -> Vec<PathBuf> {
@@ -269,71 +285,47 @@ impl<'store> Source<'store> {
 
     /// The report of the index at `output` when it is already the right one:
     /// same digest, and whole.
-    fn fresh(&mut self, output: &Path) -> Option<BuildReport> {
+    fn fresh(&self, output: &Path, hashes: &Hashes) -> Option<BuildReport> {
         // SAFETY: indexes are replaced by rename, never edited; one that is
         // edited all the same is looked at once and dropped.
         #[allow(unsafe_code)]
         let index = unsafe { Index::map(output) }.ok()?;
-        if *index.inputs_digest() != self.digest || index.verify().is_err() {
+        if *index.inputs_digest() != hashes.digest || index.verify().is_err() {
             return None;
         }
         let metadata = symidx::metadata::read(&index).ok()??;
-        let image = &self.image;
         Some(BuildReport {
             status: Status::Fresh,
-            symbols: u64::try_from(index.symbols().count()).unwrap_or(u64::MAX),
+            symbols: metadata.symbols,
             aliases: index.alias_count().into(),
             names_only: index.names_only_count().into(),
             functions: metadata.functions,
             bytes: u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX),
             input_bytes: self.input_size,
-            id: id_text(image, &self.input_hash),
+            id: id_text(&self.image, &hashes.input),
             skipped: metadata.skipped,
             warnings: Vec::new(),
             inputs: self.inputs(),
         })
     }
 
-    fn finish(mut self, options: &BuildOptions) -> Result<Finished<'store>, BuildError> {
+    /// Settles the symbols and lays them out: all that does not need hashes.
+    fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
         let nothing = normalised.owners.is_empty() && normalised.names_only.is_empty();
+        let mut report = std::mem::take(&mut self.image.report);
         if nothing && !options.allow_empty {
-            let report = std::mem::take(&mut self.image.report);
             return Err(BuildError::NoSymbols { path: self.path, report });
         }
-        let mut report = std::mem::take(&mut self.image.report);
-        let plan = layout::plan(&self.image, &normalised, LayoutOptions::default(), &mut report)
+        let symbols = u64::try_from(normalised.owners.len()).unwrap_or(u64::MAX);
+        let plan = layout::plan(&self.image, normalised, LayoutOptions::default(), &mut report)
             .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
         self.image.report = report;
-        let symbols = u64::try_from(normalised.owners.len()).unwrap_or(u64::MAX);
-        let metadata = Metadata {
-            producer: concat!("symidx ", env!("CARGO_PKG_VERSION")).to_owned(),
-            options: option_words(options),
-            machine: self.image.machine.name.to_owned(),
-            companions: self.companions.clone(),
-            skipped: skipped(&self.image.report),
-            warnings: u64::try_from(self.image.report.warnings.len()).unwrap_or(u64::MAX),
-            functions: plan.functions,
-        };
-        let metadata = metadata.to_bytes().map_err(|error| BuildError::Memory {
-            path: self.path.clone(),
-            source: io::Error::other(error.to_string()),
-        })?;
-        let identity = self.identity();
-        Ok(Finished { source: self, plan, identity, metadata, symbols })
+        Ok(Prepared { source: self, plan, symbols })
     }
 
-    fn into_bytes(self, options: &BuildOptions) -> Result<(Vec<u8>, BuildReport), BuildError> {
-        let path = self.path.clone();
-        let finished = self.finish(options)?;
-        let mut bytes = Vec::new();
-        let size = write(&finished.contents(), io::Cursor::new(&mut bytes))
-            .map_err(|source| BuildError::Memory { path, source })?;
-        Ok((bytes, finished.report(size)))
-    }
-
-    fn identity(&self) -> Identity {
+    fn identity(&self, hashes: &Hashes) -> Identity {
         let image = &self.image;
         let (kind, id): (u32, &[u8]) = match (&image.build_id, &image.uuid) {
             (Some(id), _) if !id.is_empty() => (format::ID_BUILD_ID, id),
@@ -353,8 +345,8 @@ impl<'store> Source<'store> {
             id_len: used.into(),
             id: stored,
             input_size: self.input_size.into(),
-            input_hash: self.input_hash,
-            inputs_digest: self.digest,
+            input_hash: hashes.input,
+            inputs_digest: hashes.digest,
             container: match image.format {
                 Format::Elf => format::CONTAINER_ELF,
                 Format::MachO => format::CONTAINER_MACHO,
@@ -373,40 +365,79 @@ impl<'store> Source<'store> {
     }
 }
 
-/// An index ready to be written.
-struct Finished<'store> {
+/// An index laid out, without its identity.
+struct Prepared<'store> {
     source: Source<'store>,
     plan: layout::Plan<'store>,
+    symbols: u64,
+}
+
+impl<'store> Prepared<'store> {
+    fn finish(
+        self,
+        hashes: Hashes,
+        options: &BuildOptions,
+    ) -> Result<Finished<'store>, BuildError> {
+        let report = &self.source.image.report;
+        let metadata = Metadata {
+            producer: concat!("symidx ", env!("CARGO_PKG_VERSION")).to_owned(),
+            options: option_words(options),
+            machine: self.source.image.machine.name.to_owned(),
+            companions: hashes.companions.clone(),
+            skipped: skipped(report),
+            warnings: u64::try_from(report.warnings.len()).unwrap_or(u64::MAX),
+            symbols: self.symbols,
+            functions: self.plan.functions,
+        };
+        let metadata = metadata.to_bytes().map_err(|error| BuildError::Memory {
+            path: self.source.path.clone(),
+            source: io::Error::other(error.to_string()),
+        })?;
+        let identity = self.source.identity(&hashes);
+        Ok(Finished { prepared: self, input_hash: hashes.input, identity, metadata })
+    }
+}
+
+/// An index ready to be written.
+struct Finished<'store> {
+    prepared: Prepared<'store>,
+    input_hash: [u8; 32],
     identity: Identity,
     metadata: Vec<u8>,
-    symbols: u64,
 }
 
 impl<'store> Finished<'store> {
     fn contents(&self) -> Contents<'_, 'store> {
+        let addresses = self.prepared.source.image.addresses;
         Contents {
-            plan: &self.plan,
+            plan: &self.prepared.plan,
             identity: self.identity,
-            relocatable: self.source.image.addresses == AddressKind::SectionOffset,
+            relocatable: addresses == AddressKind::SectionOffset,
             metadata: &self.metadata,
         }
     }
 
+    fn publish(self, output: &Path) -> Result<BuildReport, BuildError> {
+        let contents = self.contents();
+        let bytes = publish(output, |file| write(&contents, file))?;
+        Ok(self.report(bytes))
+    }
+
     fn report(&self, bytes: u64) -> BuildReport {
-        let image = &self.source.image;
+        let Prepared { source, plan, symbols } = &self.prepared;
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         BuildReport {
             status: Status::Built,
-            symbols: self.symbols,
-            aliases: count(self.plan.aliases.len()),
-            names_only: count(self.plan.names_only.len()),
-            functions: self.plan.functions,
+            symbols: *symbols,
+            aliases: count(plan.aliases.len()),
+            names_only: count(plan.names_only.len()),
+            functions: plan.functions,
             bytes,
-            input_bytes: self.source.input_size,
-            id: id_text(image, &self.source.input_hash),
-            skipped: skipped(&image.report),
-            warnings: image.report.warnings.clone(),
-            inputs: self.source.inputs(),
+            input_bytes: source.input_size,
+            id: id_text(&source.image, &self.input_hash),
+            skipped: skipped(&source.image.report),
+            warnings: source.image.report.warnings.clone(),
+            inputs: source.inputs(),
         }
     }
 }
@@ -447,8 +478,38 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn hash_bytes(bytes: &[u8]) -> [u8; 32] {
-    *blake3::hash(bytes).as_bytes()
+/// BLAKE3 of an input.
+fn hash_input(input: &Input<'_>) -> io::Result<[u8; 32]> {
+    match input.file {
+        Some(file) => hash_file(file),
+        None => Ok(*blake3::hash(input.data).as_bytes()),
+    }
+}
+
+/// BLAKE3 of a file, read in order: hashing through the map would fill it
+/// with pages that nothing else needs.
+fn hash_file(mut file: &std::fs::File) -> io::Result<[u8; 32]> {
+    use std::io::{Read as _, Seek as _};
+    file.rewind()?;
+    let mut hasher = blake3::Hasher::new();
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(*hasher.finalize().as_bytes()),
+            count => hasher.update(buffer.get(..count).unwrap_or(&[])),
+        };
+    }
+}
+
+/// The hash from its thread.
+fn joined(
+    hash: std::thread::ScopedJoinHandle<'_, io::Result<[u8; 32]>>,
+    path: &Path,
+) -> Result<[u8; 32], BuildError> {
+    let lost = |_| Err(io::Error::other("the hashing thread ended early"));
+    hash.join().unwrap_or_else(lost).map_err(|source| {
+        InputError::Io { path: path.to_path_buf(), action: "read", source }.into()
+    })
 }
 
 /// One digest of everything that decides an index's bytes. The program's

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 /// synthesized names). Append-only, so a borrow lives as long as the store.
 #[derive(Default)]
 pub struct Store {
+    files: elsa::FrozenVec<Box<std::fs::File>>,
     maps: elsa::FrozenVec<Box<memmap2::Mmap>>,
     buffers: elsa::FrozenVec<Vec<u8>>,
 }
@@ -27,6 +28,11 @@ impl Store {
     /// Keeps a map and returns its bytes.
     pub fn keep_map(&self, map: memmap2::Mmap) -> &[u8] {
         self.maps.push_get(Box::new(map))
+    }
+
+    /// Keeps an open file and returns it.
+    pub fn keep_file(&self, file: std::fs::File) -> &std::fs::File {
+        self.files.push_get(Box::new(file))
     }
 
     /// Keeps a buffer and returns its bytes. Put many small names in one

@@ -90,9 +90,16 @@ pub fn publish(
     let mut temporary =
         builder.tempfile_in(directory).map_err(failed(directory, "create a temporary file in"))?;
     let bytes = write(temporary.as_file_mut()).map_err(failed(path, "write"))?;
-    verify(temporary.as_file())
-        .map_err(|source| PublishError::Unsound { path: path.to_path_buf(), source })?;
-    temporary.as_file().sync_all().map_err(failed(path, "write to disk"))?;
+    // The disk writes while the processor verifies; both must succeed.
+    let file = temporary.as_file();
+    let (synced, verified) = std::thread::scope(|scope| {
+        let sync = scope.spawn(|| file.sync_all());
+        let verified = verify(file);
+        let lost = |_| Err(io::Error::other("the thread that writes to disk ended early"));
+        (sync.join().unwrap_or_else(lost), verified)
+    });
+    synced.map_err(failed(path, "write to disk"))?;
+    verified.map_err(|source| PublishError::Unsound { path: path.to_path_buf(), source })?;
     temporary.persist(path).map_err(|error| failed(path, "rename to")(error.error))?;
     // The rename itself reaches the disk with its directory. Where
     // directories cannot be opened or synced, the file is whole all the same.

@@ -199,7 +199,7 @@ fn write_names(pool: &NamePool<'_>, out: &mut impl Write) -> io::Result<()> {
     let mut at = 0u64;
     // Small writes are gathered: the hasher is fastest on long runs.
     let mut buffer: Vec<u8> = Vec::with_capacity(1 << 17);
-    for name in &pool.names {
+    for name in pool.iter() {
         while !at.is_multiple_of(unit) {
             buffer.push(0);
             at = at.saturating_add(1);

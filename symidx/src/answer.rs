@@ -7,8 +7,8 @@
 use crate::address::{ImageSectionId, Svma};
 use crate::error::Corrupt;
 use crate::format::{
-    Attrs, Binding, Extent, ImageSection, Kind, LARGE_SIZE, NONE, REGION_CODE, Record, Region,
-    SECTION_EXECUTE, SECTION_TLS, SECTION_WRITE, SectionId,
+    Attrs, Binding, Extent, ImageSection, Kind, LARGE_SIZE, NONE, Record, Region, SECTION_EXECUTE,
+    SECTION_TLS, SECTION_WRITE, SectionId,
 };
 use crate::names::{Name, split};
 use crate::open::{Area, View, index};
@@ -434,10 +434,6 @@ impl<'a> View<'a> {
         let after = self.regions.partition_point(|region| region.first.get() <= id);
         let area = self.area(u32::try_from(after.checked_sub(1)?).ok()?)?;
         (index(id.checked_sub(area.first)?) < area.records.len()).then_some(area)
-    }
-
-    pub(crate) fn is_code(&self, region: u32) -> bool {
-        self.regions.get(index(region)).is_some_and(|region| region.flags.get() & REGION_CODE != 0)
     }
 
     pub(crate) fn module(&self, region: u32) -> Result<Option<Name<'a>>, Corrupt> {

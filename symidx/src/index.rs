@@ -598,10 +598,11 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// True when the symbol's region holds code.
+    /// True when the address lies in an executable section of the input.
     #[must_use]
     pub fn is_code(&self, address: Svma) -> bool {
-        matches!(self.view.area_at(address.0), Ok(Some(area)) if self.view.is_code(area.region))
+        let section = self.view.section_at(address.0);
+        matches!(section, Ok(Some(section)) if section.is_executable())
     }
 }
 

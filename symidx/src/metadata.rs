@@ -30,6 +30,8 @@ pub struct Metadata {
     pub skipped: Vec<(String, u64)>,
     /// How many warnings the build printed.
     pub warnings: u64,
+    /// Symbols that answer addresses.
+    pub symbols: u64,
     /// Functions (indirect ones included) that answer addresses.
     pub functions: u64,
 }

@@ -80,7 +80,7 @@ pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
 fn add(args: &BuildArgs, input: PathBuf, jobs: &mut Vec<Job>) {
     if args.all_archs {
         let store = Store::new();
-        let slices = input::open(&input, &store).ok().and_then(|(_, data)| macho::slices(data));
+        let slices = input::open(&input, &store).ok().and_then(|input| macho::slices(input.data));
         if let Some(slices) = slices {
             for slice in &slices {
                 jobs.push(Job::new(args, input.clone(), Some(slice)));
@@ -160,7 +160,7 @@ impl Job {
 /// The place of an input's index in the store.
 fn stored(input: &Path, directory: &Path, read: &ReadOptions) -> Result<PathBuf, Failure> {
     let store = Store::new();
-    let (path, data) = input::open(input, &store)?;
+    let input::Input { path, data, .. } = input::open(input, &store)?;
     let identified = input::identify(&path, data, read)?;
     Ok(Binary::new(data, identified).store_path(directory))
 }
@@ -207,7 +207,7 @@ fn place_of(path: &Path) -> PathBuf {
 fn has_same_bytes(a: &Path, b: &Path) -> bool {
     let store = Store::new();
     match (input::open(a, &store), input::open(b, &store)) {
-        (Ok((_, a)), Ok((_, b))) => a == b,
+        (Ok(a), Ok(b)) => a.data == b.data,
         _ => false,
     }
 }

@@ -3,6 +3,7 @@
 //! The only part of the indexer that names a file format or its crates. It
 //! never decides which symbol wins; that is `normalise`.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -129,25 +130,50 @@ pub fn read<'store>(
     store: &'store Store,
     options: &ReadOptions,
 ) -> Result<Image<'store>, InputError> {
-    let (path, data) = open(path, store)?;
-    read_bytes(&path, data, store, options)
+    let input = open(path, store)?;
+    read_bytes(&input.path, input.data, store, options)
 }
 
-/// The input's own path and bytes: for a bundle those of the file inside.
+/// An input that is open: its own path (for a bundle that of the file inside),
+/// its bytes, and the file behind them.
+#[derive(Clone, Debug)]
+pub struct Input<'store> {
+    /// The file that is read.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub data: &'store [u8],
+    /// The same file, for reading in order without filling the map; `None`
+    /// for pseudo files, whose bytes can be had only once.
+    pub file: Option<&'store std::fs::File>,
+}
+
+/// Opens and maps an input.
 ///
 /// # Errors
-/// [`InputError::Io`].
-pub fn open<'store>(
-    path: &Path,
-    store: &'store Store,
-) -> Result<(PathBuf, &'store [u8]), InputError> {
+/// [`InputError`] when the file cannot be mapped.
+pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, InputError> {
+    let path = binary_of(path)?.into_owned();
+    let (data, file) = map_and_file(&path, store)?;
+    Ok(Input { path, data, file })
+}
+
+/// The slices of the fat Mach-O file at `path` (or of the binary in a `.dSYM` bundle), in
+/// file order; `None` for any other file.
+///
+/// # Errors
+/// [`InputError`] when the file cannot be mapped.
+pub fn slices(path: &Path, store: &Store) -> Result<Option<Vec<Slice>>, InputError> {
+    let path = binary_of(path)?;
+    Ok(macho::slices(map_file(&path, store)?))
+}
+
+/// The file to read: `path` itself, or the binary inside it when it is a bundle.
+fn binary_of(path: &Path) -> Result<Cow<'_, Path>, InputError> {
     if macho::is_dsym(path) {
-        let binary = macho::dsym_binary(path)?;
-        let data = map_file(&binary, store)?;
-        return Ok((binary, data));
+        Ok(Cow::Owned(macho::dsym_binary(path)?))
+    } else {
+        Ok(Cow::Borrowed(path))
     }
-    let data = map_file(path, store)?;
-    Ok((path.to_path_buf(), data))
 }
 
 /// What tells one build of a file from another, as the file states it.
@@ -210,6 +236,13 @@ pub fn read_bytes<'store>(
 /// # Errors
 /// [`InputError::Io`].
 pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8], InputError> {
+    map_and_file(path, store).map(|(data, _)| data)
+}
+
+/// A file's bytes and the file itself.
+type Mapped<'store> = (&'store [u8], Option<&'store std::fs::File>);
+
+fn map_and_file<'store>(path: &Path, store: &'store Store) -> Result<Mapped<'store>, InputError> {
     let io = |action, source| InputError::Io { path: path.to_path_buf(), action, source };
     let file = std::fs::File::open(path).map_err(|e| io("open", e))?;
     let metadata = file.metadata().map_err(|e| io("read the size of", e))?;
@@ -221,7 +254,7 @@ pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8
         let mut buffer = Vec::new();
         std::io::Read::read_to_end(&mut std::io::BufReader::new(file), &mut buffer)
             .map_err(|e| io("read", e))?;
-        return Ok(store.keep(buffer));
+        return Ok((store.keep(buffer), None));
     }
     // SAFETY: the map is read-only and private to this process. A file that
     // another process truncates while it is indexed ends this process with
@@ -230,7 +263,7 @@ pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8
     // under the assumption that it is the same.
     #[allow(unsafe_code)]
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| io("map", e))?;
-    Ok(store.keep_map(map))
+    Ok((store.keep_map(map), Some(store.keep_file(file))))
 }
 
 /// The first bytes of a file in words, for error messages.

@@ -101,15 +101,15 @@ fn size32(size: u64) -> u32 {
 /// [`LayoutError`] when something outgrows the format.
 pub fn plan<'data>(
     image: &Image<'data>,
-    normalised: &Normalised<'data>,
+    normalised: Normalised<'data>,
     options: LayoutOptions,
     report: &mut crate::model::Report,
 ) -> Result<Plan<'data>, LayoutError> {
     let mut plan = Plan { hot_region: NONE, ..Plan::default() };
     let sections = place_sections(image, &mut plan);
-    let owner_records = regions::place(image, normalised, &sections, options, &mut plan, report)?;
-    place_aliases(normalised, &owner_records, &mut plan)?;
-    place_names_only(normalised, &sections, &mut plan)?;
+    let owner_records = regions::place(image, &normalised, &sections, options, &mut plan, report)?;
+    place_aliases(&normalised, &owner_records, &mut plan)?;
+    place_names_only(&normalised, &sections, &mut plan)?;
     for segment in &image.segments {
         plan.segments.push(Segment {
             address: segment.address.into(),
@@ -125,7 +125,8 @@ pub fn plan<'data>(
             reserved: 0.into(),
         });
     }
-    name_index::place(image, normalised, &owner_records, &sections, options, &mut plan)?;
+    name_index::place(image, &normalised, &owner_records, &sections, options, &mut plan)?;
+    plan.names.adopt(normalised);
     Ok(plan)
 }
 

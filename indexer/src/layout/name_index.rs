@@ -72,11 +72,17 @@ impl<'data> StoredName<'data> {
     }
 }
 
-/// Distinct names in storage order, with the unit of their offsets.
+/// Distinct names in storage order, with the unit of their offsets. Holds the
+/// symbols themselves and their order: a name costs four bytes here.
 #[derive(Debug, Default)]
 pub struct NamePool<'data> {
-    /// Names in storage order; each starts at a multiple of `1 << shift`.
-    pub names: Vec<StoredName<'data>>,
+    /// Storage order: numbers of `symbols`, then `names_only`, then `others`.
+    order: Vec<u32>,
+    symbols: Vec<Symbol<'data>>,
+    names_only: Vec<Symbol<'data>>,
+    versions: Vec<&'data [u8]>,
+    /// Names of sections and modules.
+    others: Vec<&'data [u8]>,
     /// log2 of the offsets' unit: 0 unless the names pass 4 GiB.
     pub shift: u32,
     /// Bytes of the names section.
@@ -85,15 +91,43 @@ pub struct NamePool<'data> {
 
 impl<'data> NamePool<'data> {
     /// Appends a name; returns its reference.
-    fn push(&mut self, name: StoredName<'data>) -> (u64, u16) {
+    fn push(&mut self, number: u32, name: &StoredName<'data>) -> (u64, u16) {
         let unit = 1u64 << self.shift;
         let start = self.size.next_multiple_of(unit);
         let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
         let prefix = if name.is_long() { 4 } else { 0 };
         self.size = start.saturating_add(prefix).saturating_add(length);
-        self.names.push(name);
+        self.order.push(number);
         let short = u16::try_from(name.len()).unwrap_or(LONG_NAME);
         (start >> self.shift, short)
+    }
+
+    /// Takes over the symbols that its numbers mean.
+    pub(super) fn adopt(&mut self, normalised: Normalised<'data>) {
+        self.symbols = normalised.names;
+        self.names_only = normalised.names_only;
+        self.versions = normalised.versions;
+    }
+
+    /// The names in storage order; each starts at a multiple of `1 << shift`.
+    pub fn iter(&self) -> impl Iterator<Item = StoredName<'data>> + '_ {
+        self.order.iter().map(|&number| self.name(number))
+    }
+
+    fn name(&self, number: u32) -> StoredName<'data> {
+        let mut at = usize::try_from(number).unwrap_or(usize::MAX);
+        for symbols in [&self.symbols, &self.names_only] {
+            if let Some(symbol) = symbols.get(at) {
+                let version = usize::try_from(symbol.version).unwrap_or(usize::MAX);
+                return StoredName {
+                    plain: symbol.name,
+                    version: self.versions.get(version).copied().unwrap_or_default(),
+                    default_version: symbol.default_version,
+                };
+            }
+            at = at.saturating_sub(symbols.len());
+        }
+        StoredName::unversioned(self.others.get(at).copied().unwrap_or_default())
     }
 }
 
@@ -122,7 +156,8 @@ pub(super) fn place<'data>(
         }
     };
     catalogue.fill(&references, plan);
-    place_other_names(image, sections, plan)?;
+    let symbols = normalised.names.len().saturating_add(normalised.names_only.len());
+    place_other_names(image, sections, count32(symbols)?, plan)?;
     let buckets = u32::try_from(order.len().div_ceil(NAMES_PER_BUCKET)).unwrap_or(u32::MAX);
     let mut next_bucket = 0;
     for (position, &(hash, entry)) in (0u32..).zip(&order) {
@@ -229,12 +264,13 @@ impl<'a, 'data> Catalogue<'a, 'data> {
         usize::try_from(entry).ok().and_then(|e| self.ids.get(e)).copied().unwrap_or(NONE)
     }
 
+    /// The entry's symbol, as [`NamePool`] numbers it.
+    fn number(&self, entry: u32) -> u32 {
+        usize::try_from(entry).ok().and_then(|e| self.symbols.get(e)).copied().unwrap_or(NONE)
+    }
+
     fn name(&self, entry: u32) -> StoredName<'data> {
-        let symbol = usize::try_from(entry)
-            .ok()
-            .and_then(|e| self.symbols.get(e))
-            .and_then(|&s| usize::try_from(s).ok())
-            .unwrap_or(usize::MAX);
+        let symbol = usize::try_from(self.number(entry)).unwrap_or(usize::MAX);
         let names = &self.normalised.names;
         let symbol = names
             .get(symbol)
@@ -288,7 +324,7 @@ impl<'a, 'data> Catalogue<'a, 'data> {
             let reference = match usize::try_from(first).ok().and_then(|f| references.get(f)) {
                 Some(&reference) if first != entry => reference,
                 _ => {
-                    let (offset, len) = pool.push(self.name(entry));
+                    let (offset, len) = pool.push(self.number(entry), &self.name(entry));
                     let offset = Some(offset).filter(|&o| o <= options.max_name_offset)?;
                     (u32::try_from(offset).ok()?.into(), len.into())
                 }
@@ -324,13 +360,14 @@ impl<'a, 'data> Catalogue<'a, 'data> {
 fn place_other_names<'data>(
     image: &Image<'data>,
     sections: &SectionOrder,
+    symbols: u32,
     plan: &mut Plan<'data>,
 ) -> Result<(), LayoutError> {
     // Section names repeat in relocatable files (thousands of `.text.f`).
     let mut known = std::collections::HashMap::new();
     for (at, &i) in sections.order.iter().enumerate() {
         let name = image.sections.get(i).map_or(&[][..], |section| section.name);
-        let (offset, len) = store_once(name, &mut known, plan)?;
+        let (offset, len) = store_once(name, symbols, &mut known, plan)?;
         if let Some(section) = plan.sections.get_mut(at) {
             (section.name, section.name_len) = (offset, len);
         }
@@ -341,7 +378,7 @@ fn place_other_names<'data>(
             .ok()
             .and_then(|module| image.modules.get(module))
             .map_or(&[][..], |name| *name);
-        let (offset, len) = store_once(name, &mut known, plan)?;
+        let (offset, len) = store_once(name, symbols, &mut known, plan)?;
         if let Some(region) = plan.regions.get_mut(at) {
             (region.module, region.module_len) = (offset, len);
         }
@@ -351,6 +388,7 @@ fn place_other_names<'data>(
 
 fn store_once<'data>(
     name: &'data [u8],
+    symbols: u32,
     known: &mut std::collections::HashMap<&'data [u8], (U32, U16)>,
     plan: &mut Plan<'data>,
 ) -> Result<(U32, U16), LayoutError> {
@@ -360,7 +398,9 @@ fn store_once<'data>(
     if let Some(&reference) = known.get(name) {
         return Ok(reference);
     }
-    let (offset, len) = plan.names.push(StoredName::unversioned(name));
+    let number = symbols.saturating_add(count32(plan.names.others.len())?);
+    plan.names.others.push(name);
+    let (offset, len) = plan.names.push(number, &StoredName::unversioned(name));
     let offset = u32::try_from(offset).map_err(|_| LayoutError::NamesTooLarge)?;
     let reference = (offset.into(), len.into());
     known.insert(name, reference);

@@ -33,9 +33,13 @@ pub(super) fn place(
         report,
     };
     placer.plan.records.reserve_exact(normalised.pieces.len());
-    for space in &normalised.spaces {
-        let section = space.section.map_or(NONE, |section| sections.stored(section));
-        placer.place_space(space, section)?;
+    let mut rest = normalised.spaces.as_slice();
+    while !rest.is_empty() {
+        let (group, after) = rest.split_at(group_length(rest).clamp(1, rest.len()));
+        let section = group.first().and_then(|space| space.section);
+        let section = section.map_or(NONE, |section| sections.stored(section));
+        placer.place_group(group, section)?;
+        rest = after;
     }
     let owner_records = placer.owner_records;
     if image.addresses == AddressKind::Svma {
@@ -50,6 +54,37 @@ pub(super) fn place(
         }
     }
     Ok(owner_records)
+}
+
+/// How many of the first spaces share a region. Code and data lie at different
+/// addresses, so in one sorted table they are apart all the same, and one
+/// region spares every lookup the choice. Not so where data is so sparse that
+/// it would thin out the buckets of the code: then each space is its own.
+fn group_length(spaces: &[Space]) -> usize {
+    /// A code bucket may get this many times the records it would have alone:
+    /// two more steps of the search.
+    const MOST_THINNED: u64 = 4;
+    let Some(first) = spaces.first() else { return 0 };
+    let together = spaces.iter().take_while(|space| {
+        let span = space.start.saturating_add(space.size).saturating_sub(first.start);
+        first.section.is_none() && space.module == first.module && span <= 1 << 32
+    });
+    let count = together.clone().count();
+    let (mut records, mut code_records, mut code_bytes, mut end) = (0u64, 0u64, 0u64, 0u64);
+    for space in together {
+        let pieces = u64::from(space.pieces.end.saturating_sub(space.pieces.start));
+        records = records.saturating_add(pieces);
+        end = space.start.saturating_add(space.size);
+        if space.code {
+            code_records = code_records.saturating_add(pieces);
+            code_bytes = code_bytes.saturating_add(space.size);
+        }
+    }
+    let span = u128::from(end.saturating_sub(first.start));
+    // span / records <= MOST_THINNED * code_bytes / code_records
+    let thinned = span.saturating_mul(code_records.into());
+    let limit = u128::from(code_bytes.saturating_mul(MOST_THINNED)).saturating_mul(records.into());
+    if code_records == 0 || thinned <= limit { count } else { 1 }
 }
 
 /// The code region with the most records, the first of several; [`NONE`] without code.
@@ -82,13 +117,14 @@ struct Open {
 }
 
 impl Placer<'_, '_, '_, '_> {
-    fn place_space(&mut self, space: &Space, section: u32) -> Result<(), LayoutError> {
+    fn place_group(&mut self, group: &[Space], section: u32) -> Result<(), LayoutError> {
         let normalised = self.normalised;
-        let range = |r: &std::ops::Range<u32>| {
-            usize::try_from(r.start).unwrap_or(usize::MAX)
-                ..usize::try_from(r.end).unwrap_or(usize::MAX)
+        let range = |space: &Space| {
+            usize::try_from(space.pieces.start).unwrap_or(usize::MAX)
+                ..usize::try_from(space.pieces.end).unwrap_or(usize::MAX)
         };
-        let pieces = normalised.pieces.get(range(&space.pieces)).unwrap_or(&[]);
+        let pieces =
+            group.iter().flat_map(|space| normalised.pieces.get(range(space)).unwrap_or(&[]));
         let mut open: Option<Open> = None;
         let mut last: Option<u32> = None;
         for piece in pieces {
@@ -99,7 +135,7 @@ impl Placer<'_, '_, '_, '_> {
                     open = Some(region);
                     break;
                 }
-                open = self.close_and_continue(region, last, piece.start, space, section)?;
+                open = self.close_and_continue(region, last, piece.start, group, section)?;
             }
             let region = open.get_or_insert(Open {
                 base: piece.start,
@@ -117,7 +153,7 @@ impl Placer<'_, '_, '_, '_> {
             last = Some(piece.owner);
         }
         while let Some(region) = open.take() {
-            open = self.close_and_continue(region, last, u64::MAX, space, section)?;
+            open = self.close_and_continue(region, last, u64::MAX, group, section)?;
         }
         Ok(())
     }
@@ -129,11 +165,11 @@ impl Placer<'_, '_, '_, '_> {
         region: Open,
         last: Option<u32>,
         next: u64,
-        space: &Space,
+        group: &[Space],
         section: u32,
     ) -> Result<Option<Open>, LayoutError> {
         let cut = region.base.checked_add(self.max_region);
-        self.close(region, space, section)?;
+        self.close(region, group, section)?;
         let (Some(cut), Some(last)) = (cut, last) else { return Ok(None) };
         let reaches = owner_at(self.normalised, last).is_some_and(|owner| owner.end() > cut);
         if !reaches || next <= cut {
@@ -150,14 +186,16 @@ impl Placer<'_, '_, '_, '_> {
         Ok(Some(Open { base: cut, end: end.min(cut.saturating_add(self.max_region)), first }))
     }
 
-    fn close(&mut self, region: Open, space: &Space, section: u32) -> Result<(), LayoutError> {
+    fn close(&mut self, region: Open, group: &[Space], section: u32) -> Result<(), LayoutError> {
         let size = region.end.wrapping_sub(region.base).clamp(1, self.max_region);
         let records = self.plan.records.get(region.first..).unwrap_or(&[]);
         let bucket_first = self.plan.buckets.len();
         let (shift, buckets) = bucket_table(records, size);
         let count = records.len();
         self.plan.buckets.extend_from_slice(&buckets);
-        let flags = if space.code { format::REGION_CODE } else { 0 };
+        let code = group.iter().any(|space| space.code && overlaps(space, region.base, size));
+        let flags = if code { format::REGION_CODE } else { 0 };
+        let module = group.first().and_then(|space| space.module);
         self.plan.regions.push(Region {
             base: region.base.into(),
             size: size.into(),
@@ -168,7 +206,7 @@ impl Placer<'_, '_, '_, '_> {
             shift: shift.into(),
             section: section.into(),
             // The module's index for now; `name_index` turns it into its name.
-            module: space.module.unwrap_or(NONE).into(),
+            module: module.unwrap_or(NONE).into(),
             module_len: 0.into(),
             flags: flags.into(),
         });
@@ -222,6 +260,11 @@ impl Placer<'_, '_, '_, '_> {
         });
         Ok(())
     }
+}
+
+fn overlaps(space: &Space, base: u64, size: u64) -> bool {
+    space.start <= base.saturating_add(size.saturating_sub(1))
+        && base <= space.start.saturating_add(space.size.saturating_sub(1))
 }
 
 fn owner_at<'a>(normalised: &'a Normalised<'_>, owner: u32) -> Option<&'a Owner> {

@@ -93,10 +93,11 @@ pub fn is_part(mut name: &[u8]) -> bool {
 }
 
 /// True for names that lose to every other one at their address: the
-/// kernel's `__pfx_*` and `__kcfi_typeid_*`, and assembler-local `.L*`.
+/// kernel's `__pfx_*` and `__kcfi_typeid_*`. (Its `.L*` labels are dropped as
+/// the file is read; in other files `.L*` is a name like any other.)
 #[must_use]
 pub fn always_loses(name: &[u8]) -> bool {
-    name.starts_with(b"__pfx_") || name.starts_with(b"__kcfi_typeid_") || name.starts_with(b".L")
+    name.starts_with(b"__pfx_") || name.starts_with(b"__kcfi_typeid_")
 }
 
 /// How many underscores a name starts with.

@@ -70,7 +70,7 @@ pub const IMAGE_64: u8 = 1;
 /// Bit of [`Identity::image_flags`]: big-endian image.
 pub const IMAGE_BIG_ENDIAN: u8 = 2;
 
-/// Bit of [`Region::flags`]: code (otherwise data).
+/// Bit of [`Region::flags`]: holds code.
 pub const REGION_CODE: u16 = 1;
 
 /// Bit of [`ImageSection::flags`]: executable.
@@ -247,7 +247,7 @@ pub struct Identity {
     pub reserved3: [u8; 16],
 }
 
-/// A stretch of the address space whose entries are searched together, 48 bytes.
+/// A stretch of the address space whose records are searched together, 48 bytes.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Region {

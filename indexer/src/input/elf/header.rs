@@ -263,6 +263,14 @@ impl<'data> File<'data> {
         if names == u32::from(elf::SHN_XINDEX.0) {
             names = first.map_or(0, |first| first.link);
         }
+        let names_are_strings = self.section(names).is_some_and(|s| s.kind == elf::SHT_STRTAB);
+        if !names_are_strings && first.is_some_and(|first| first.kind != elf::SHT_NULL) {
+            report.warn(format!(
+                "section headers: expected a null section and a name table at offset {offset:#x}, found neither; dropped them all"
+            ));
+            self.sections.clear();
+            return;
+        }
         self.name_sections::<Elf>(names, offset, header.e_shentsize(endian), report);
     }
 

@@ -241,13 +241,21 @@ impl<'data> Main<'data> {
         source: Source,
         image: &mut Image<'data>,
     ) -> Result<(), String> {
-        let file = File::parse(path, data, &mut image.report).map_err(|e| e.to_string())?;
+        let mut report = Report::default();
+        let file = File::parse(path, data, &mut report).map_err(|error| error.to_string())?;
         if (file.machine, file.is_64, file.endian)
             != (self.file.machine, self.file.is_64, self.file.endian)
         {
             return Err("a file for another machine".to_owned());
         }
-        let tables = section_tables(&file, elf::SHT_SYMTAB, source, &mut image.report);
+        let tables = section_tables(&file, elf::SHT_SYMTAB, source, &mut report);
+        let whose = match source {
+            Source::DebugData => ".gnu_debugdata".to_owned(),
+            _ => format!("debug file {}", path.display()),
+        };
+        for warning in report.warnings {
+            image.report.warn(format!("{whose}: {warning}"));
+        }
         if tables.is_empty() {
             return Err("no symbol table".to_owned());
         }

@@ -138,20 +138,25 @@ fn read_records<'data, Elf: FileHeader<Endian = Endianness>>(
     for (order, record) in (0u32..).zip(records).skip(1) {
         let Some(record) = bytes::record::<Elf::Sym>(record) else { break };
         match read_record::<Elf>(context, table, &mut strings, order, record) {
-            Ok(symbol) => symbols.push(symbol),
+            Ok((symbol, note)) => {
+                symbols.push(symbol);
+                if let Some(note) = note {
+                    tally.add(note);
+                }
+            }
             Err(reason) => tally.add(reason),
         }
     }
 }
 
-/// One record, or why it is no definition.
+/// One record and what could not be made of it, or why it is no definition.
 fn read_record<'data, Elf: FileHeader<Endian = Endianness>>(
     context: &Context<'_, 'data>,
     table: &Table<'data>,
     strings: &mut Strings<'data>,
     order: u32,
     record: &Elf::Sym,
-) -> Result<Symbol<'data>, &'static str> {
+) -> Result<(Symbol<'data>, Option<&'static str>), &'static str> {
     let file = context.file;
     let endian = file.endian;
     let kind = symbol_kind(file.machine, record.st_type())?;
@@ -184,19 +189,19 @@ fn read_record<'data, Elf: FileHeader<Endian = Endianness>>(
     }
     let mut address: u64 = record.st_value(endian).into();
     let mut section = place.unwrap_or(NO_SECTION);
-    let mut kind = kind;
+    let (mut kind, mut note) = (kind, None);
     if matches!(kind, Kind::Function | Kind::Ifunc) {
         address = rules::function_address(file.machine, record.st_other().0, address);
         if context.descriptors.hold(address, place) {
             match context.descriptors.entry(address) {
                 Some(entry) => (address, section) = (entry, NO_SECTION),
                 // Without the descriptor's bytes it is only that: data.
-                None => kind = Kind::Object,
+                None => (kind, note) = (Kind::Object, Some("function descriptor kept as data")),
             }
         }
     }
     let version = context.versions.of(table.versions, order, endian);
-    Ok(Symbol {
+    let symbol = Symbol {
         name,
         address,
         size: record.st_size(endian).into(),
@@ -207,7 +212,8 @@ fn read_record<'data, Elf: FileHeader<Endian = Endianness>>(
         binding: binding(record.st_bind()),
         source: table.source,
         default_version: version.is_some_and(|version| version.default),
-    })
+    };
+    Ok((symbol, note))
 }
 
 /// What a symbol names, or why it is never an answer. `object`'s own

@@ -103,6 +103,7 @@ pub(super) fn binding(letter: u8) -> Binding {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -11,8 +11,10 @@ use super::{CORE, Entry};
 pub(super) enum Role {
     /// A function or an object.
     Symbol,
-    /// A name for a place that another symbol names better: `_text`, `__pfx_f`.
-    Label,
+    /// A name for the start of a section: `_text`, `__start_rodata`.
+    Start,
+    /// What the compiler puts before a function: `__pfx_f`, `__cfi_f`.
+    Padding,
     /// The first address behind something: owns nothing.
     End,
 }
@@ -119,27 +121,33 @@ fn padding_of(name: &[u8]) -> Option<&[u8]> {
         .find_map(|prefix| name.strip_prefix(prefix))
 }
 
-/// The role of a symbol. Markers are global symbols of the kernel itself.
+/// The role of a symbol. Only the kernel itself has markers. Those known by their
+/// whole name are markers always, those known by a pattern only when they are global.
 pub(super) fn role(entry: &Entry<'_>, functions: &Functions<'_>) -> Role {
-    let marker = entry.module == CORE && entry.letter.is_ascii_uppercase();
-    if marker && is_end_marker(entry.name, entry.class, functions) {
+    let core = entry.module == CORE;
+    let global = entry.letter.is_ascii_uppercase();
+    if padding_of(entry.name).is_some() {
+        Role::Padding
+    } else if core && ENDS.contains(&entry.name) {
         Role::End
-    } else if padding_of(entry.name).is_some() || (marker && is_start_marker(entry.name)) {
-        Role::Label
+    } else if core && STARTS.contains(&entry.name) {
+        Role::Start
+    } else if core && global && is_end_marker(entry.name, entry.class, functions) {
+        Role::End
+    } else if core && global && is_start_marker(entry.name, entry.class) {
+        Role::Start
     } else {
         Role::Symbol
     }
 }
 
-/// `_etext`, `_end`…; `__stop_…`; `__…_end` but for functions of such a name; `__end_…` in data.
+/// `__stop_…` and `__end_…` in data (`__stop_tty` is a function);
+/// `__…_end` but for functions of such a name.
 fn is_end_marker(name: &[u8], class: Class, functions: &Functions<'_>) -> bool {
-    if ENDS.contains(&name) || name.starts_with(b"__stop_") {
-        return true;
-    }
     if DERIVED.iter().any(|prefix| name.starts_with(prefix)) {
         return false;
     }
-    if name.starts_with(b"__end_") {
+    if name.starts_with(b"__stop_") || name.starts_with(b"__end_") {
         return class == Class::Data;
     }
     name.starts_with(b"__")
@@ -147,14 +155,26 @@ fn is_end_marker(name: &[u8], class: Class, functions: &Functions<'_>) -> bool {
         && (class == Class::Data || name.ends_with(b"text_end") || !functions.has(name))
 }
 
-/// `_text`, `_stext`…; `__start_…`; `__…text_start`.
-fn is_start_marker(name: &[u8]) -> bool {
-    STARTS.contains(&name)
-        || name.starts_with(b"__start_")
+/// `__start_…` in data (`__start_tty` is a function); `__…text_start`.
+fn is_start_marker(name: &[u8], class: Class) -> bool {
+    (name.starts_with(b"__start_") && class == Class::Data)
         || (name.starts_with(b"__") && name.ends_with(b"text_start"))
 }
 
+/// What a start marker and its end marker have in common: `notes` of `__start_notes`
+/// and `__stop_notes`, `__lock_text` of `__lock_text_start` and `__lock_text_end`.
+pub(super) fn stem(name: &[u8]) -> &[u8] {
+    let prefix = [&b"__start_"[..], b"__stop_", b"__end_"].into_iter();
+    let suffix = [&b"_start"[..], b"_begin", b"_end"].into_iter();
+    prefix
+        .filter_map(|prefix| name.strip_prefix(prefix))
+        .chain(suffix.filter_map(|suffix| name.strip_suffix(suffix)))
+        .next()
+        .unwrap_or(name)
+}
+
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -169,10 +189,10 @@ mod tests {
 
     #[test]
     fn end_markers_by_name() {
-        for name in ["_etext", "_end", "_edata", "_einittext", "__bss_stop", "__stop_notes"] {
+        for name in ["_etext", "_end", "_edata", "_einittext", "__bss_stop"] {
             assert_eq!(alone(b'T', name), Role::End, "{name}");
         }
-        for name in ["__init_end", "__setup_end", "__end_rodata", "__end_of_kernel_reserve"] {
+        for name in ["__init_end", "__stop_notes", "__end_rodata", "__end_of_kernel_reserve"] {
             assert_eq!(alone(b'D', name), Role::End, "{name}");
         }
         for name in ["__kprobes_text_end", "__indirect_thunk_end", "__softirqentry_text_end"] {
@@ -187,6 +207,8 @@ mod tests {
         assert_eq!(alone(b'D', "__tracepoint_contention_end"), Role::Symbol);
         assert_eq!(alone(b't', "__end_swap_bio_write"), Role::Symbol);
         assert_eq!(alone(b'T', "kernel_fpu_end"), Role::Symbol);
+        assert_eq!(alone(b'T', "__stop_tty"), Role::Symbol);
+        assert_eq!(alone(b'T', "__start_tty"), Role::Symbol);
         let mut module = entry(0, b'T', "__init_end");
         module.module = 0;
         assert_eq!(role(&module, &Functions::default()), Role::Symbol);
@@ -208,16 +230,25 @@ mod tests {
         let functions = Functions::new(&entries);
         let roles: Vec<_> = entries.iter().map(|entry| role(entry, &functions)).collect();
         use Role::*;
-        assert_eq!(roles, [Symbol, Symbol, Symbol, Symbol, End, Label, Symbol]);
+        assert_eq!(roles, [Symbol, Symbol, Symbol, Symbol, End, Padding, Symbol]);
     }
 
     #[test]
-    fn start_markers_and_padding_are_labels() {
-        for name in ["_text", "_stext", "__start_rodata", "__irqentry_text_start"] {
-            assert_eq!(alone(b'T', name), Role::Label, "{name}");
+    fn start_markers_and_padding_are_told_from_functions() {
+        for name in ["_text", "_stext", "__irqentry_text_start"] {
+            assert_eq!(alone(b'T', name), Role::Start, "{name}");
         }
-        assert_eq!(alone(b't', "__pfx_do_one"), Role::Label);
-        assert_eq!(alone(b't', "__cfi_do_one"), Role::Label);
+        assert_eq!(alone(b'R', "__start_notes"), Role::Start);
+        assert_eq!(alone(b't', "__pfx_do_one"), Role::Padding);
+        assert_eq!(alone(b't', "__cfi_do_one"), Role::Padding);
         assert_eq!(alone(b'T', "startup_64"), Role::Symbol);
+    }
+
+    #[test]
+    fn a_pair_of_markers_has_one_stem() {
+        assert_eq!(stem(b"__start_notes"), stem(b"__stop_notes"));
+        assert_eq!(stem(b"__start_once"), stem(b"__end_once"));
+        assert_eq!(stem(b"__lock_text_start"), stem(b"__lock_text_end"));
+        assert_ne!(stem(b"__start_notes"), stem(b"__stop___ex_table"));
     }
 }

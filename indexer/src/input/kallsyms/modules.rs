@@ -68,6 +68,7 @@ fn module(text: &[u8]) -> Option<(&[u8], u64, u64)> {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

@@ -1,14 +1,20 @@
 //! Runs: symbols sorted by address in; sections that end where something is
 //! known to end, and each symbol's section, out. Never lets two runs overlap.
 
+use std::collections::HashSet;
+
 use super::line::Class;
-use super::markers::{Functions, Role, role};
+use super::markers::{Functions, Role, role, stem};
 use super::{CORE, Entry, symbol};
 use crate::model::{Kind, NO_SECTION, Report, Section, Symbol};
 
-/// A bigger gap between two neighbours is a border that nobody marked. The biggest
-/// object of a distribution's x86-64 kernel (`amd_ucode_patch`) has 12 MiB.
-const BIGGEST_GAP: u64 = 16 << 20;
+/// A bigger gap between two neighbours in code is a border that nobody marked: kernels
+/// align parts of their code to 2 MiB, and no function is that long.
+const BIGGEST_CODE: u64 = 2 << 20;
+
+/// The same for data: the biggest object of a distribution's x86-64 kernel
+/// (`amd_ucode_patch`) has 12 MiB.
+const BIGGEST_DATA: u64 = 16 << 20;
 
 /// The memory behind a last symbol is taken to be its own up to here.
 const PAGE: u64 = 4096;
@@ -45,9 +51,9 @@ pub(super) fn place<'data>(
         };
         // An end marker closes the run of its own module here, and is a label at its end.
         let mut closed = NO_SECTION;
-        let mut has_end = false;
+        let mut ended = HashSet::new();
         for entry in group.iter().filter(|entry| role_of(entry) == Role::End) {
-            has_end = true;
+            ended.insert(stem(entry.name));
             if let Some(run) = open.filter(|run| marks_end_of(entry, run)) {
                 closed = count(&sections);
                 sections.push(section(&run, address, closed));
@@ -55,14 +61,13 @@ pub(super) fn place<'data>(
             }
             symbols.push(by_name(entry, closed));
         }
-        let mut others = group.iter().filter(|entry| role_of(entry) != Role::End).peekable();
-        // A start marker at an end marker, and nothing else: an empty section.
-        let empty = has_end && others.clone().all(|entry| role_of(entry) == Role::Label);
-        if empty {
-            symbols.extend(others.map(|entry| by_name(entry, closed)));
-            continue;
-        }
-        let Some(&leader) = others.peek() else { continue };
+        // An empty section: its start marker is where its end marker is, and owns nothing too.
+        let is_empty = |entry: &Entry<'data>| {
+            !ended.is_empty() && role_of(entry) == Role::Start && ended.contains(stem(entry.name))
+        };
+        symbols.extend(group.iter().filter(|e| is_empty(e)).map(|e| by_name(e, closed)));
+        let others = group.iter().filter(|e| role_of(e) != Role::End && !is_empty(e));
+        let Some(leader) = others.clone().next() else { continue };
         let next = started_by(leader, others.clone(), limits);
         let run = match open.filter(|run| continues(run, &next)) {
             Some(run) => Run { last: address, write: run.write || next.write, ..run },
@@ -82,7 +87,7 @@ pub(super) fn place<'data>(
             let kind = match (role_of(entry), entry.class) {
                 (Role::Symbol, Class::Code) => Kind::Function,
                 (Role::Symbol, _) => Kind::Object,
-                (Role::Label | Role::End, _) => Kind::Label,
+                (Role::Start | Role::Padding | Role::End, _) => Kind::Label,
             };
             symbols.push(symbol(entry, index, kind));
         }
@@ -117,11 +122,13 @@ fn ends_module(entry: &Entry<'_>, limits: &[Option<(u64, u64)>]) -> bool {
 
 /// True when a marker is the end of that run: same module, and near enough.
 fn marks_end_of(marker: &Entry<'_>, run: &Run) -> bool {
-    marker.module == run.module && !is_far(run.last, marker.address)
+    marker.module == run.module && !is_far(run, marker.address)
 }
 
-fn is_far(last: u64, next: u64) -> bool {
-    next.saturating_sub(last) > BIGGEST_GAP
+/// True when the next symbol is too far for the run's last one to reach it.
+fn is_far(run: &Run, next: u64) -> bool {
+    let biggest = if run.code { BIGGEST_CODE } else { BIGGEST_DATA };
+    next.saturating_sub(run.last) > biggest
 }
 
 /// The run that a group would start, led by its first symbol that is no end
@@ -151,14 +158,14 @@ fn continues(run: &Run, next: &Run) -> bool {
     run.module == next.module
         && run.code == next.code
         && run.limit == next.limit
-        && !is_far(run.last, next.start)
+        && !is_far(run, next.start)
 }
 
 /// Where a run ends that another follows: at the next symbol of its own module, else
 /// where its last symbol can reach at most, and never behind the next symbol.
 fn end_before(run: &Run, next: &Run) -> u64 {
     let same = run.module == next.module && run.limit == next.limit;
-    if same && !is_far(run.last, next.start) { next.start } else { last_end(run).min(next.start) }
+    if same && !is_far(run, next.start) { next.start } else { last_end(run).min(next.start) }
 }
 
 /// How far a last symbol can reach at most: to its module's end if that is known, else to

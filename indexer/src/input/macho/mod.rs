@@ -32,6 +32,7 @@ mod bytes;
 mod commands;
 mod dsym;
 mod fat;
+mod layout;
 mod starts;
 mod stubs;
 mod symbols;
@@ -143,7 +144,7 @@ fn read_with<'store, M: MachHeader<Endian = Endianness>>(
     let cpu = header.cputype(endian);
     let subtype = header.cpusubtype(endian);
     let thumb = cpu == macho::CPU_TYPE_ARM;
-    let layout = commands::Layout::new(&commands, file_type);
+    let layout = layout::Layout::new(&commands, file_type);
     let table = symbols::Table::<M::Nlist>::new(slice, endian, &commands, &mut report);
     let style = symbols::Style { thumb, object: file_type == macho::MH_OBJECT };
     let mut symbols = table.symbols(&layout, style, &mut report);

@@ -2,7 +2,8 @@
 //! yields more starts than there are bytes, nor one outside the code.
 
 use super::bytes;
-use super::commands::{Commands, Layout};
+use super::commands::Commands;
+use super::layout::Layout;
 use crate::model::Report;
 
 /// The function starts of an image, ascending, each in a section with code.

@@ -7,7 +7,8 @@ use object::read::macho::Nlist;
 use object::{Endianness, U32};
 
 use super::bytes;
-use super::commands::{Commands, Layout};
+use super::commands::Commands;
+use super::layout::Layout;
 use super::symbols::Table;
 use crate::model::{Binding, Kind, NO_VERSION, Report, Source, Store, Symbol};
 

@@ -7,7 +7,8 @@ use object::macho::{self, SymbolDesc, SymbolFlags};
 use object::read::macho::Nlist;
 
 use super::bytes;
-use super::commands::{Commands, Layout, holds};
+use super::commands::Commands;
+use super::layout::{Layout, holds};
 use crate::model::{Binding, Kind, NO_SECTION, NO_VERSION, Report, Section, Source, Symbol};
 
 /// No name is longer; the longest known real ones are some 100 KiB of C++.
@@ -214,8 +215,7 @@ fn binding(flags: SymbolFlags, description: SymbolDesc) -> Binding {
     }
 }
 
-/// The names that linkers give to the Mach-O header. They claim a section, but
-/// the bytes there are no code.
+/// What a symbol in that section names: the table itself does not say.
 fn kind_in(section: &Section<'_>) -> Kind {
     if section.tls {
         Kind::Tls

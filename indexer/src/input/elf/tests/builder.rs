@@ -164,13 +164,13 @@ impl Builder {
         let start = header + program * self.programs.len();
         let mut offsets = Vec::new();
         for s in &sections {
-            while (start + body.len()) % 8 != 0 {
+            while !(start + body.len()).is_multiple_of(8) {
                 body.push(0);
             }
             offsets.push((start + body.len()) as u64);
             body.extend_from_slice(&s.data);
         }
-        while (start + body.len()) % 8 != 0 {
+        while !(start + body.len()).is_multiple_of(8) {
             body.push(0);
         }
         let table_at = (start + body.len()) as u64;

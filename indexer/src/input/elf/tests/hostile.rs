@@ -59,6 +59,18 @@ fn a_damaged_name_table_costs_only_section_names() {
     assert_eq!(image.report.warnings.len(), 1);
 }
 
+/// `e_shoff` that points into the code: what is there is not a section table.
+#[test]
+fn a_wrong_table_offset_leaves_the_segments() {
+    let mut data = std::fs::read(testdata("plt-ifunc/plt.so")).unwrap();
+    data[40..48].copy_from_slice(&0x1010u64.to_le_bytes());
+    let store = Store::new();
+    let image = read(&data, &store).unwrap();
+    assert_eq!(names(&image, Source::Dynsym).len(), 3);
+    assert_eq!(image.sections.len(), image.segments.len());
+    assert!(!image.report.warnings.is_empty());
+}
+
 #[test]
 fn a_damaged_section_costs_only_itself() {
     // A compressed section of nonsense and one far outside the file.

@@ -161,6 +161,8 @@ fn function_descriptors_lead_to_code() {
         let store = Store::new();
         let image = read(data, &store).unwrap();
         let f = symbol(&image, "f");
+        let kept_as_data = image.report.skipped.contains_key("function descriptor kept as data");
+        assert_eq!(kept_as_data, f.kind == Kind::Object);
         (f.kind, f.address, f.section)
     };
     assert_eq!(place(&build(1, 3, 1)), (Kind::Function, 0x1010, NO_SECTION));
