@@ -2,6 +2,8 @@
 #![allow(
     dead_code,
     unreachable_pub,
+    clippy::as_conversions,
+    clippy::arithmetic_side_effects,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
