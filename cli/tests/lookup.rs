@@ -118,7 +118,7 @@ fn many_lines_are_answered_like_few() {
     let index = built("elf/nested-overlap/n.exe", directory.path());
     let queries: Vec<String> = (0..40_000u64)
         .map(|n| match n % 1000 {
-            0 => "bad".to_owned(),
+            0 => "zz".to_owned(),
             _ => format!("{:#x}", 0x40_1000 + n * 7 % 0x3000),
         })
         .collect();
@@ -259,10 +259,16 @@ fn a_running_process_is_looked_into() {
     let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     let pid = child.id();
     // The dynamic loader maps the program a moment after the process exists.
-    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
-    let line = maps.lines().find(|line| line.contains("r-xp") && line.contains('/')).unwrap();
-    let start = line.split('-').next().unwrap();
-    let output = run(["lookup", "--pid", &pid.to_string(), "--json", "-q", start]);
+    let start = loop {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+        let code = |line: &&str| line.contains("r-xp") && line.contains("/sleep");
+        if let Some(line) = maps.lines().find(code) {
+            break line.split('-').next().unwrap().to_owned();
+        }
+        assert!(child.try_wait().unwrap().is_none(), "the process ended early");
+        std::thread::yield_now();
+    };
+    let output = run(["lookup", "--pid", &pid.to_string(), "--json", "-q", &start]);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -295,7 +301,7 @@ fn sections_of_a_relocatable_file_have_addresses_of_their_own() {
 
 #[test]
 fn an_unnamed_function_says_so() {
-    let file = testdata("macho/macho-symbols/stripped.macho");
+    let file = testdata("macho/symbols/stripped.macho");
     let output = run(["lookup", text(&file), "--json", "-q", "0x100000f04"]);
     let answer = json(&output).remove(0);
     assert!(answer["symbol"].is_null());
