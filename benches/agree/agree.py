@@ -41,6 +41,7 @@ CLASSES = {
     "inner label": "an unsized label lies inside a sized symbol; the tool prefers the nearer label, symidx the sized symbol",
     "stretched": "the tool stretches an unsized symbol past its section, the next symbol, or the sized symbol that it lies in",
     "past section": "a symbol's size runs past the end of its section; symidx clamps it",
+    "per-CPU": "an offset in the per-CPU template, found by name only: in the running kernel each CPU has its own copy elsewhere",
     "not loaded": "the tool answers with a symbol whose section is not loaded (or with an absolute or thread-local one, whose value is no address)",
     "section end label": "the tool gives the address to a label that marks the end of the section before",
     "mapping symbol": "the tool answers with a mapping or assembler-temporary symbol",
@@ -209,8 +210,16 @@ def same_symbol(mine, theirs):
     return "alias choice" if any(same_name(a, theirs.name) for a in mine.aliases) else None
 
 
+def in_stubs(model, addr, mine, theirs):
+    """symidx names a stub of Mach-O's __stubs section, which has no symbols of its own."""
+    region = model.region_of(addr)
+    return mine and not theirs and mine.name.endswith("@plt") and region and region.name.endswith("__stubs")
+
+
 def class_of_model(model, addr, mine, s):
     """symidx against the model: the same primary is expected, and every alias that reaches the address."""
+    if in_stubs(model, addr, mine, s):
+        return "plt name"
     if s and s.table == "plt" and "*ABS*" in s.name and (mine is None or mine.name.endswith("@plt")):
         return "plt without a name"
     if mine and not s and "dwarf" in mine.flags:
@@ -233,7 +242,7 @@ def class_of_model(model, addr, mine, s):
 
 LEFT_OUT = {"label at its section's end": "section end label", "mapping symbol": "mapping symbol", "assembler temporary": "mapping symbol",
             "kernel-internal label": "kernel-internal label", "absolute": "not loaded", "its section is not loaded": "not loaded",
-            "thread-local": "not loaded", "absolute or per-CPU": "not loaded", "its address is in no section": "not loaded"}
+            "thread-local": "not loaded", "absolute or per-CPU": "not loaded", "per-CPU": "per-CPU", "its address is in no section": "not loaded"}
 
 
 class Tool:
@@ -264,6 +273,8 @@ class Tool:
         same = same_symbol(mine, theirs)
         if same:
             return same
+        if in_stubs(model, addr, mine, theirs):
+            return "plt name"
         s = model.record(mine.start, mine.name) if mine else None
         r = model.record(theirs.start, theirs.name) if theirs else None
         if mine and s is None or theirs and r is None or s and not s.start <= addr < s.end:

@@ -300,6 +300,10 @@ def elf_symbols(path, sections, machine, kernel, rename, options=("-sW", "--dyn-
             drop = "mapping symbol"
         elif kernel and (name.startswith(".L") or name.startswith("__kcfi_typeid_")):
             drop = "kernel-internal label"
+        elif kernel and section and section.name.startswith(".data..percpu"):
+            drop = "per-CPU"
+        elif section and region is None and kind == "label" and size == 0 and start == section.addr + section.size:
+            drop = "label at its section's end"     # of .tbss, whose end is the start of .bss
         sym = Sym(name, start, size, kind or "label", BINDS.get(bind, 0), table, drop, region)
         if table == "dynsym":
             sym.name = sym.base         # readelf adds the version, the table holds the plain name
