@@ -141,7 +141,7 @@ fn directories_are_walked_in_order_and_links_are_not_followed() {
 fn the_store_is_laid_out_by_identity() {
     let directory = tempfile::tempdir().unwrap();
     let store = directory.path().join("store");
-    let macho = testdata("macho/macho-fat/fat3.macho");
+    let macho = testdata("macho/fat/fat3.macho");
     let output = run(["build", text(&macho), "--all-archs", "--store", text(&store), "--json"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let outputs: Vec<_> =
@@ -161,7 +161,10 @@ fn the_store_is_laid_out_by_identity() {
     std::fs::copy(&binary, &again).unwrap();
     let output = run(["build", text(&binary), text(&again), "--store", text(&store), "--json"]);
     assert_eq!(json(&output)[0]["status"], "built");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(json(&output)[0]["output"], json(&output)[1]["output"]);
+    assert_eq!(json(&output)[1]["status"], "fresh");
+    assert!(json(&output)[1]["warnings"][0].as_str().unwrap().contains("the same bytes"));
     let own = directory.path().join("own.symidx");
     let output = run(["build", text(&binary), "--store", text(&store), "-o", text(&own)]);
     assert_eq!(code(&output), 0);
@@ -171,7 +174,7 @@ fn the_store_is_laid_out_by_identity() {
 #[test]
 fn slices_are_chosen_and_never_guessed() {
     let directory = tempfile::tempdir().unwrap();
-    let fat = copied("macho/macho-fat/fat3.macho", directory.path());
+    let fat = copied("macho/fat/fat3.macho", directory.path());
     let output = run(["build", text(&fat)]);
     assert_eq!(code(&output), 1);
     for arch in ["x86_64", "arm64", "arm64e"] {

@@ -118,7 +118,7 @@ fn many_lines_are_answered_like_few() {
     let index = built("elf/nested-overlap/n.exe", directory.path());
     let queries: Vec<String> = (0..40_000u64)
         .map(|n| match n % 1000 {
-            0 => "bad".to_owned(),
+            0 => "nonsense".to_owned(),
             _ => format!("{:#x}", 0x40_1000 + n * 7 % 0x3000),
         })
         .collect();
@@ -295,7 +295,7 @@ fn sections_of_a_relocatable_file_have_addresses_of_their_own() {
 
 #[test]
 fn an_unnamed_function_says_so() {
-    let file = testdata("macho/macho-symbols/stripped.macho");
+    let file = testdata("macho/symbols/stripped.macho");
     let output = run(["lookup", text(&file), "--json", "-q", "0x100000f04"]);
     let answer = json(&output).remove(0);
     assert!(answer["symbol"].is_null());

@@ -14,19 +14,19 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 
 /// The command, ready for arguments, with an empty cache and no make around it.
-pub fn symidx() -> Command {
+pub(crate) fn symidx() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_symidx"));
     command.env_remove("MAKEFLAGS").env_remove("NO_COLOR");
     command
 }
 
 /// Runs the command with arguments.
-pub fn run<I: IntoIterator<Item = S>, S: AsRef<std::ffi::OsStr>>(arguments: I) -> Output {
+pub(crate) fn run<I: IntoIterator<Item = S>, S: AsRef<std::ffi::OsStr>>(arguments: I) -> Output {
     symidx().args(arguments).output().unwrap()
 }
 
 /// Runs the command with arguments and standard input.
-pub fn run_with(arguments: &[&str], input: &[u8]) -> Output {
+pub(crate) fn run_with(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = symidx()
         .args(arguments)
         .stdin(Stdio::piped())
@@ -45,39 +45,39 @@ pub fn run_with(arguments: &[&str], input: &[u8]) -> Output {
 }
 
 /// Standard output as text.
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 /// Standard error as text.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 /// The exit code.
-pub fn code(output: &Output) -> i32 {
+pub(crate) fn code(output: &Output) -> i32 {
     output.status.code().unwrap_or_else(|| panic!("ended by a signal: {output:?}"))
 }
 
 /// Every line of standard output as JSON.
-pub fn json(output: &Output) -> Vec<Value> {
+pub(crate) fn json(output: &Output) -> Vec<Value> {
     stdout(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// A file of `testdata/`.
-pub fn testdata(path: &str) -> PathBuf {
+pub(crate) fn testdata(path: &str) -> PathBuf {
     let found = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(path);
     assert!(found.exists(), "no such test input: {}", found.display());
     found
 }
 
 /// A path as an argument.
-pub fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
 /// A copy of a file of `testdata/` in a directory of the test's own.
-pub fn copied(path: &str, directory: &Path) -> PathBuf {
+pub(crate) fn copied(path: &str, directory: &Path) -> PathBuf {
     let from = testdata(path);
     let to = directory.join(from.file_name().unwrap());
     std::fs::copy(from, &to).unwrap();
@@ -85,7 +85,7 @@ pub fn copied(path: &str, directory: &Path) -> PathBuf {
 }
 
 /// A kernel's symbols: an input that is easy to make.
-pub fn kallsyms(names: &[&[u8]], path: &Path) {
+pub(crate) fn kallsyms(names: &[&[u8]], path: &Path) {
     let mut text = Vec::new();
     for (i, name) in names.iter().enumerate() {
         write!(text, "{:016x} T ", 0xffff_ffff_8100_0000_u64 + 0x100 * i as u64).unwrap();
@@ -96,7 +96,7 @@ pub fn kallsyms(names: &[&[u8]], path: &Path) {
 }
 
 /// An index of a file of `testdata/`.
-pub fn built(path: &str, directory: &Path) -> PathBuf {
+pub(crate) fn built(path: &str, directory: &Path) -> PathBuf {
     let output = directory.join("built.symidx");
     let input = testdata(path);
     let done = run(["build", text(&input), "-o", text(&output), "-q"]);
