@@ -346,8 +346,28 @@ impl<'a> View<'a> {
                 let covers = symbol.offset < symbol.size;
                 Ok(if covers { Found::Symbol(symbol) } else { Found::Nothing })
             }
-            None => Err(wrong),
+            None => self.resume_unnamed(&area, target, address)?.ok_or(wrong),
         }
+    }
+
+    /// The nameless function of record `target` that goes on at `address`;
+    /// `None` when the record is no function start.
+    fn resume_unnamed(
+        &self,
+        area: &Area<'a>,
+        target: u32,
+        address: u64,
+    ) -> Result<Option<Found<'a>>, Corrupt> {
+        let position = target.checked_sub(area.first).map(index);
+        let Some(record) = position.and_then(|position| area.records.get(position)) else {
+            return Ok(None);
+        };
+        if Attrs(record.attrs.get()).kind() != Kind::Unnamed {
+            return Ok(None);
+        }
+        let start = area.base.wrapping_add(u64::from(record.start.get()));
+        let covers = address.wrapping_sub(start) < self.record_size(record, target)?;
+        Ok(Some(if covers { Found::Unnamed(start) } else { Found::Nothing }))
     }
 
     /// The symbol of record `id`; `None` for resume and unnamed records.

@@ -271,7 +271,8 @@ impl<'a> Index<'a> {
     }
 
     /// The symbol at an offset of a section of a relocatable file (`.o`,
-    /// `.ko`); in other inputs at that offset of the section's address.
+    /// `.ko`); in other inputs at that offset of the section's address. `None`
+    /// in a thread-local section, which only seems to have addresses.
     ///
     /// # Errors
     /// As [`Index::lookup`].
@@ -283,7 +284,9 @@ impl<'a> Index<'a> {
         if !self.is_relocatable() {
             let Some(section) = self.view.section(section)? else { return Ok(None) };
             return match section.address().0.checked_add(offset) {
-                Some(address) if offset < section.size() => self.lookup(Svma(address)),
+                Some(address) if offset < section.size() && !section.is_tls() => {
+                    self.lookup(Svma(address))
+                }
                 _ => Ok(None),
             };
         }
@@ -381,6 +384,12 @@ impl<'a> Index<'a> {
                 (alias.owner.get(), Some(u64::from(alias.size.get())))
             }
         };
+        let wrong = || match name_ref {
+            NameRef::Alias(i) => {
+                Corrupt::entry(SectionId::ALIASES, u32::try_from(i).unwrap_or(NONE))
+            }
+            _ => Corrupt::entry(SectionId::RECORDS, record),
+        };
         let area = view.area_of_record(record).ok_or_else(wrong)?;
         let owner = view.symbol_at(&area, record)?.ok_or_else(wrong)?;
         let section = view.regions.get(index(area.region)).map_or(NONE, |r| r.section.get());
@@ -403,13 +412,19 @@ impl<'a> Index<'a> {
     pub fn symbols(&self) -> impl Iterator<Item = Result<Symbol<'_>, Corrupt>> + use<'_> {
         let view = &self.view;
         let regions = u32::try_from(view.regions.len()).unwrap_or(0);
+        // A region that claims records of the one before is broken: so the
+        // walk is never longer than there are records.
+        let mut next = 0u32;
         (0..regions).flat_map(move |region| {
-            let area = view.area(region);
+            let area = view.area(region).filter(|area| area.first >= next);
+            let end = area.map_or(next, |area| {
+                let count = u32::try_from(area.records.len()).unwrap_or(u32::MAX);
+                area.first.saturating_add(count)
+            });
+            next = end;
             let broken = area.is_none().then(|| Err(Corrupt::entry(SectionId::REGIONS, region)));
             let symbols = area.into_iter().flat_map(move |area| {
-                let count = u32::try_from(area.records.len()).unwrap_or(0);
-                (area.first..area.first.saturating_add(count))
-                    .filter_map(move |id| view.symbol_at(&area, id).transpose())
+                (area.first..end).filter_map(move |id| view.symbol_at(&area, id).transpose())
             });
             broken.into_iter().chain(symbols)
         })

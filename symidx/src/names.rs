@@ -190,7 +190,14 @@ impl<'a> View<'a> {
             NameRef::NameOnly(i) => self.names_only.get(i).map(|n| (n.name, n.name_len, n.attrs)),
         }
         .ok_or_else(wrong)?;
-        let stored = self.stored_name(name.get(), len.get()).ok_or_else(wrong)?;
+        let stored = self.stored_name(name.get(), len.get()).ok_or_else(|| {
+            let (section, entry) = match name_ref {
+                NameRef::Record(i) => (SectionId::RECORDS, i),
+                NameRef::Alias(i) => (SectionId::ALIASES, i),
+                NameRef::NameOnly(i) => (SectionId::NAMES_ONLY, i),
+            };
+            Corrupt::entry(section, u32::try_from(entry).unwrap_or(u32::MAX))
+        })?;
         Ok((name_ref, stored, Attrs(attrs.get())))
     }
 
@@ -261,6 +268,10 @@ impl<'a, 'q> Walk<'a, 'q> {
                 continue;
             }
             let Some(id) = self.view.name_order.get(position) else { continue };
+            if self.view.name_ref(id.get()).is_none() {
+                let at = u32::try_from(position).unwrap_or(u32::MAX);
+                return Err(Corrupt::entry(SectionId::NAME_ORDER, at));
+            }
             let (_, stored, attrs) = self.view.named(id.get())?;
             let equal = match self.whole {
                 true => attrs.has(Attrs::VERSIONED) && stored == self.wanted,

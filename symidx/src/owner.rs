@@ -131,3 +131,47 @@ unsafe fn detach(bytes: &[u8]) -> &'static [u8] {
     // SAFETY: same pointer, same length; the contract covers the lifetime.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr(), bytes.len()) }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::Svma;
+    use std::string::ToString;
+
+    const BYTES: &[u8] = include_bytes!("../../testdata/golden/example.symidx");
+
+    fn answer(index: &Index<'_>) -> Option<std::string::String> {
+        index.lookup(Svma(0x1014)).unwrap().map(|symbol| symbol.name().to_string())
+    }
+
+    /// Run under an interpreter that knows every borrow (`cargo miri test`),
+    /// this shows that moves of the index leave the view's borrow alone.
+    #[test]
+    fn an_owned_index_moves_with_its_bytes() {
+        let index = Index::from_vec(BYTES.to_vec()).unwrap();
+        assert_eq!(answer(&index).as_deref(), Some("main"));
+        let boxed = Box::new(index);
+        assert_eq!(answer(&boxed).as_deref(), Some("main"));
+        let mut slots = std::vec![Some(*boxed), None];
+        slots.swap(0, 1);
+        let index = slots.pop().flatten().unwrap();
+        assert_eq!(answer(&index).as_deref(), Some("main"));
+        let index = std::thread::spawn(move || index).join().unwrap();
+        assert_eq!(answer(&index).as_deref(), Some("main"));
+        assert_eq!(std::format!("{:?}", index._owner), "owned");
+    }
+
+    #[test]
+    fn bytes_that_do_not_open_are_freed() {
+        assert!(Index::from_vec(std::vec![0; 1000]).is_err());
+        assert!(Index::from_vec(Vec::new()).is_err());
+    }
+
+    #[test]
+    fn a_borrowed_index_owns_nothing() {
+        let index = Index::from_bytes(BYTES).unwrap();
+        assert_eq!(std::format!("{:?}", index._owner), "borrowed");
+    }
+}

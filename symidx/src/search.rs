@@ -69,3 +69,7 @@ pub(crate) fn gallop(records: &[Record], from: usize, offset: u32) -> usize {
         None => from,
     }
 }
+
+#[cfg(test)]
+#[path = "search/tests.rs"]
+mod tests;

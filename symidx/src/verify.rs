@@ -276,7 +276,8 @@ impl View<'_> {
             let attrs = Attrs(alias.attrs.get());
             let owned = self.records.get(index(owner)).is_some_and(|record| {
                 let owner = Attrs(record.attrs.get());
-                owner.has(Attrs::HAS_ALIASES) && owner.kind() != Kind::Resume
+                owner.has(Attrs::HAS_ALIASES)
+                    && !matches!(owner.kind(), Kind::Resume | Kind::Unnamed)
             });
             let kind_fits =
                 !matches!(attrs.kind(), Kind::Tls | Kind::Absolute | Kind::Unnamed | Kind::Resume);

@@ -1,6 +1,7 @@
 //! What the tests of the command share: running it, and inputs.
 #![allow(
     dead_code,
+    unreachable_pub,
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,

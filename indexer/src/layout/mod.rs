@@ -90,6 +90,11 @@ pub(crate) fn count32(count: usize) -> Result<u32, LayoutError> {
     u32::try_from(count).ok().filter(|&count| count != NONE).ok_or(LayoutError::TooManyNames)
 }
 
+/// Bytes from `start` to the end of all addresses (`u64::MAX` for all of them).
+fn room(start: u64) -> u64 {
+    u64::MAX.saturating_sub(start).saturating_add(1)
+}
+
 /// A size as a `u32` of the file that saturates.
 fn size32(size: u64) -> u32 {
     u32::try_from(size).unwrap_or(format::LARGE_SIZE)
@@ -111,11 +116,14 @@ pub fn plan<'data>(
     place_aliases(&normalised, &owner_records, &mut plan)?;
     place_names_only(&normalised, &sections, &mut plan)?;
     for segment in &image.segments {
+        // A damaged segment is cut where addresses or offsets end.
+        let memory_size = segment.memory_size.min(room(segment.address));
+        let file_size = segment.file_size.min(memory_size).min(room(segment.file_offset));
         plan.segments.push(Segment {
             address: segment.address.into(),
-            memory_size: segment.memory_size.into(),
+            memory_size: memory_size.into(),
             file_offset: segment.file_offset.into(),
-            file_size: segment.file_size.min(segment.memory_size).into(),
+            file_size: file_size.into(),
             flags: flag_bits(&[
                 (segment.read, format::SEGMENT_READ),
                 (segment.write, format::SEGMENT_WRITE),
@@ -161,7 +169,6 @@ fn place_sections(image: &Image<'_>, plan: &mut Plan<'_>) -> SectionOrder {
             *slot = at;
         }
         let Some(section) = image.sections.get(i) else { continue };
-        let room = u64::MAX.saturating_sub(section.address).saturating_add(1);
         let flags = flag_bits(&[
             (section.execute, format::SECTION_EXECUTE.into()),
             (section.write, format::SECTION_WRITE.into()),
@@ -169,7 +176,7 @@ fn place_sections(image: &Image<'_>, plan: &mut Plan<'_>) -> SectionOrder {
         ]);
         plan.sections.push(ImageSection {
             address: section.address.into(),
-            size: section.size.min(room).into(),
+            size: section.size.min(room(section.address)).into(),
             name: 0.into(),
             name_len: 0.into(),
             flags: u16::try_from(flags).unwrap_or(0).into(),

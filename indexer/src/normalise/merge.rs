@@ -24,8 +24,12 @@ pub(super) fn settle_versions<'data>(image: &mut Image<'data>) -> Vec<&'data [u8
             next
         })
     };
-    let stated: Vec<u32> =
-        std::mem::take(&mut image.versions).into_iter().map(&mut intern).collect();
+    // A version with an `@` (only damaged files have one) would be read back
+    // as a part of the name.
+    let stated: Vec<u32> = std::mem::take(&mut image.versions)
+        .into_iter()
+        .map(|version| if version.contains(&b'@') { NO_VERSION } else { intern(version) })
+        .collect();
     let elf = image.format == Format::Elf;
     for symbol in &mut image.symbols {
         symbol.version = usize::try_from(symbol.version)
@@ -40,6 +44,10 @@ pub(super) fn settle_versions<'data>(image: &mut Image<'data>) -> Vec<&'data [u8
             symbol.name = name;
             symbol.version = intern(version);
             symbol.default_version = default;
+        }
+        // `f@` of version `V` would be read back as `f` of default version `V`.
+        if symbol.name.ends_with(b"@") {
+            symbol.version = NO_VERSION;
         }
         symbol.default_version &= symbol.version != NO_VERSION;
     }

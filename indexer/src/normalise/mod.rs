@@ -204,6 +204,10 @@ pub fn normalise<'data>(image: &mut Image<'data>, options: NormaliseOptions) -> 
     }
     image.symbols.truncate(MAX_SYMBOLS);
     image.function_starts.truncate(MAX_SYMBOLS);
+    let all = image.symbols.len();
+    image.symbols.retain(|symbol| !symbol.name.is_empty());
+    let nameless = all.saturating_sub(image.symbols.len());
+    report.skip_many("symbol without a name", u64::try_from(nameless).unwrap_or(u64::MAX));
 
     let versions = merge::settle_versions(image);
     let mut symbols = std::mem::take(&mut image.symbols);

@@ -9,6 +9,7 @@
     clippy::as_conversions
 )]
 
+mod damage;
 mod hostile;
 mod names;
 mod property;

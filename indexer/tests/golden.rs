@@ -1,0 +1,84 @@
+//! Building the golden inputs today gives the golden files: any change of the
+//! bytes that an input is turned into is noticed here, and must be meant.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
+use std::path::{Path, PathBuf};
+
+use symidx::Index;
+use symidx::format::{Identity, SectionId};
+use symidx_indexer::{BuildOptions, build_bytes, build_from_bytes};
+use zerocopy::{FromBytes, IntoBytes};
+
+const GOLDEN: [(&str, &str); 6] = [
+    ("example", "golden/example.elf"),
+    ("rich", "golden/rich.elf"),
+    ("libal", "elf/alias-choice/libal.so"),
+    ("relocatable", "elf/relocatable/r.o"),
+    ("macho", "macho/symbols/sym.macho"),
+    ("kallsyms", "kallsyms/kallsyms"),
+];
+
+fn testdata() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata")
+}
+
+/// The bytes of every section but the metadata, with the digest that the
+/// release is part of taken out.
+fn sections(index: &Index<'_>) -> Vec<(SectionId, Vec<u8>)> {
+    let bytes = |offset: u64, size: u64| {
+        let start = usize::try_from(offset).unwrap();
+        index.as_bytes()[start..start + usize::try_from(size).unwrap()].to_vec()
+    };
+    index
+        .file_sections()
+        .filter(|section| section.id != SectionId::METADATA)
+        .map(|section| match section.id {
+            SectionId::IDENTITY => {
+                let bytes = bytes(section.offset, section.size);
+                let mut identity = Identity::read_from_bytes(&bytes).unwrap();
+                identity.inputs_digest = [0; 32];
+                (section.id, identity.as_bytes().to_vec())
+            }
+            id => (id, bytes(section.offset, section.size)),
+        })
+        .collect()
+}
+
+#[test]
+fn building_again_gives_the_same_bytes() {
+    for (name, input) in GOLDEN {
+        let path = testdata().join("golden").join(name).with_extension("symidx");
+        let stored = std::fs::read(&path).unwrap();
+        let (built, _) = build_bytes(&testdata().join(input), &BuildOptions::default()).unwrap();
+        let old = Index::from_bytes(&stored).unwrap();
+        let new = Index::from_bytes(&built).unwrap();
+        for (old, new) in sections(&old).iter().zip(&sections(&new)) {
+            assert_eq!(old, new, "{name}: section {:?}", old.0.name());
+        }
+        let producer = |index| symidx::metadata::read(index).unwrap().unwrap().producer;
+        // Another release has another digest; its own files stay as they are.
+        if producer(&old) == producer(&new) {
+            assert!(stored == built, "{name}: the same sections, but not the same bytes");
+        }
+    }
+}
+
+#[test]
+fn the_path_and_the_way_in_do_not_matter() {
+    for (name, input) in GOLDEN {
+        let input = testdata().join(input);
+        let data = std::fs::read(&input).unwrap();
+        let options = BuildOptions::default();
+        let (by_path, _) = build_bytes(&input, &options).unwrap();
+        let (by_bytes, _) =
+            build_from_bytes(Path::new("/elsewhere/other"), &data, &options).unwrap();
+        assert!(by_path == by_bytes, "{name}");
+    }
+}
