@@ -2,6 +2,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
     reason = "a test that goes wrong should stop"
 )]
 
@@ -161,7 +162,10 @@ fn the_store_is_laid_out_by_identity() {
     std::fs::copy(&binary, &again).unwrap();
     let output = run(["build", text(&binary), text(&again), "--store", text(&store), "--json"]);
     assert_eq!(json(&output)[0]["status"], "built");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
     assert_eq!(json(&output)[0]["output"], json(&output)[1]["output"]);
+    assert_eq!(json(&output)[1]["status"], "fresh");
+    assert!(json(&output)[1]["warnings"][0].as_str().unwrap().contains("the same bytes"));
     let own = directory.path().join("own.symidx");
     let output = run(["build", text(&binary), "--store", text(&store), "-o", text(&own)]);
     assert_eq!(code(&output), 0);

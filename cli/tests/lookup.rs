@@ -118,7 +118,7 @@ fn many_lines_are_answered_like_few() {
     let index = built("elf/nested-overlap/n.exe", directory.path());
     let queries: Vec<String> = (0..40_000u64)
         .map(|n| match n % 1000 {
-            0 => "zz".to_owned(),
+            0 => "nonsense".to_owned(),
             _ => format!("{:#x}", 0x40_1000 + n * 7 % 0x3000),
         })
         .collect();

@@ -24,7 +24,7 @@ pub(super) struct Outcome {
 }
 
 /// Why a job failed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fault {
     /// The exit code it asks for.
     pub(super) code: u8,

@@ -5,7 +5,7 @@
 //! running ones (one job alone always may), and, under a make jobserver, when
 //! there is a token for it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use jobserver::Client;
 use symidx_indexer::publish::publish;
-use symidx_indexer::{BuildReport, build_file};
+use symidx_indexer::{BuildReport, Status, build_file};
 
 use super::BuildArgs;
 use super::anonymous::Sampler;
@@ -70,6 +70,8 @@ fn collect(
 ) -> Result<(), Failure> {
     let start = Instant::now();
     let mut waiting = BTreeMap::new();
+    let shared: BTreeSet<usize> = jobs.iter().filter_map(|job| job.same_as).collect();
+    let mut firsts: BTreeMap<usize, (&Job, Result<BuildReport, Fault>)> = BTreeMap::new();
     let mut next = 0;
     let mut done = 0u64;
     let mut bar: Option<ProgressBar> = None;
@@ -82,8 +84,14 @@ fn collect(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
-        while let Some(outcome) = waiting.remove(&next) {
+        while let Some(mut outcome) = waiting.remove(&next) {
             if let Some(job) = jobs.get(next) {
+                if let Some((first, result)) = job.same_as.and_then(|first| firsts.get(&first)) {
+                    outcome.result = again(job, first, result);
+                }
+                if shared.contains(&next) {
+                    firsts.insert(next, (job, outcome.result.clone()));
+                }
                 match &bar {
                     Some(bar) => bar.suspend(|| report.add(job, &outcome))?,
                     None => report.add(job, &outcome)?,
@@ -101,6 +109,22 @@ fn collect(
         bar.finish_and_clear();
     }
     Ok(())
+}
+
+/// The outcome of an input that has the bytes of an earlier one: one index for both.
+fn again(
+    job: &Job,
+    first: &Job,
+    result: &Result<BuildReport, Fault>,
+) -> Result<BuildReport, Fault> {
+    let mut report = result.clone()?;
+    report.status = Status::Fresh;
+    report.warnings =
+        vec![format!("the same bytes as {}; one index for both", first.input.display())];
+    if let Some(own) = report.inputs.first_mut() {
+        own.clone_from(&job.input);
+    }
+    Ok(report)
 }
 
 fn new_bar(jobs: usize) -> ProgressBar {
@@ -142,7 +166,7 @@ impl Shared<'_> {
                 sampler.begin(worker);
             }
             let start = Instant::now();
-            let result = run_job(job, self.jobs);
+            let result = run_job(job);
             let seconds = start.elapsed().as_secs_f64();
             let peak = self.sampler.as_ref().map_or(0, |sampler| sampler.end(worker));
             self.budget.give(estimate);
@@ -167,17 +191,13 @@ impl Shared<'_> {
     }
 }
 
-fn run_job(job: &Job, jobs: &[Job]) -> Result<BuildReport, Fault> {
+fn run_job(job: &Job) -> Result<BuildReport, Fault> {
     if let Some(why) = &job.refused {
         return Err(Fault::new(why.clone()));
     }
-    if let Some(first) = job.same_as.and_then(|first| jobs.get(first)) {
-        return Err(Fault::new(format!(
-            "{}: expected a file of its own, found the bytes of {} again, whose index goes to {}; leave one of them out",
-            job.input.display(),
-            first.input.display(),
-            job.output.display()
-        )));
+    if job.same_as.is_some() {
+        // Replaced when it is reported: by then the first one is done.
+        return Err(Fault::new(String::new()));
     }
     let places = std::iter::once(&job.output).chain(&job.copy);
     for directory in places.filter(|place| in_store(place)).filter_map(|place| place.parent()) {

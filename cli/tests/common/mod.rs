@@ -90,8 +90,8 @@ pub(crate) fn copied(path: &str, directory: &Path) -> PathBuf {
 /// A kernel's symbols: an input that is easy to make.
 pub(crate) fn kallsyms(names: &[&[u8]], path: &Path) {
     let mut text = Vec::new();
-    for (i, name) in names.iter().enumerate() {
-        write!(text, "{:016x} T ", 0xffff_ffff_8100_0000_u64 + 0x100 * i as u64).unwrap();
+    for (i, name) in (0u64..).zip(names) {
+        write!(text, "{:016x} T ", 0xffff_ffff_8100_0000_u64 + 0x100 * i).unwrap();
         text.extend_from_slice(name);
         text.push(b'\n');
     }
