@@ -74,7 +74,7 @@ impl<'image, 'data> Slow<'image, 'data> {
             if self.by_offset() {
                 return (inside && !tls).then_some(symbol.section);
             }
-            if symbol.size == 0 && (tls || (symbol.address == end)) {
+            if symbol.size == 0 && ((tls && inside) || (symbol.address == end)) {
                 return None;
             }
         }

@@ -122,10 +122,11 @@ impl<'image, 'data> Sections<'image, 'data> {
     /// Where a symbol belongs. In order:
     /// 1. thread-local and absolute values are no addresses;
     /// 2. the claimed section counts if it holds the address;
-    /// 3. a label in a thread-local section, or an unsized symbol at the very
-    ///    end of the section it claims, owns nothing, whatever lies there;
-    /// 4. otherwise the claim is stale (BOLT) and the section that holds the
-    ///    address counts; never so in a relocatable file.
+    /// 3. a label inside a thread-local section, or an unsized symbol at the
+    ///    very end of the section it claims, owns nothing, whatever lies there;
+    /// 4. otherwise the claim is stale (BOLT; `_edata` of libLLVM claims
+    ///    `.tbss`) and the section that holds the address counts; never so in
+    ///    a relocatable file.
     pub(super) fn settle_section(&self, symbol: &Symbol<'_>) -> Settled {
         if matches!(symbol.kind, Kind::Tls | Kind::Absolute) {
             return Settled::NameOnly;
@@ -135,7 +136,10 @@ impl<'image, 'data> Sections<'image, 'data> {
             if start <= symbol.address && symbol.address < end {
                 return Settled::In(symbol.section);
             }
-            if symbol.size == 0 && (claimed.tls || symbol.address == self.stated_end(claimed)) {
+            let stated_end = self.stated_end(claimed);
+            let in_template =
+                claimed.tls && claimed.address <= symbol.address && symbol.address < stated_end;
+            if symbol.size == 0 && (in_template || symbol.address == stated_end) {
                 return Settled::NameOnly;
             }
         }

@@ -241,6 +241,16 @@ fn a_stale_section_claim_gives_way_to_the_address() {
     assert_eq!(image.report.skipped["address in no section"], 1);
 }
 
+/// libLLVM's `_edata` and `__bss_start` claim `.tbss` and lie in `.bss`: they
+/// answered nothing until a claim on a thread-local section could be stale too.
+#[test]
+fn a_stale_claim_on_a_thread_local_section_gives_way_too() {
+    let mut image = image(vec![section(".tbss", 0x1000, 0x18), section(".bss", 0x2000, 0x100)]);
+    let n = run(&mut image, &[label("__bss_start", 0x2000), label("in_template", 0x1008)]);
+    assert_eq!(at(&n, 0x2010), "__bss_start+0x10");
+    assert_eq!(names_only(&n), ["in_template"]);
+}
+
 #[test]
 fn a_sized_function_at_the_end_of_its_claimed_section_moves_on() {
     let mut image = image(vec![section(".init", 0x1000, 0x10), section(".text", 0x1010, 0x10)]);
