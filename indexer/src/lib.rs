@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Each arrow goes one way. Only [`input`] knows a file format; [`normalise`]
-//! is where every rule of symbol choice lives; [`layout`] and [`write`] know
+//! is where every rule of symbol choice lives; [`layout`] and [`mod@write`] know
 //! only the records of [`symidx::format`]. [`build_file`] runs the whole chain.
 #![deny(unsafe_code)]
 
