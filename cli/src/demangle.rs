@@ -31,7 +31,7 @@ pub(crate) enum Form {
 }
 
 /// Demangles one name after the other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Demangler {
     enabled: bool,
     buffer: Bounded,
@@ -118,7 +118,7 @@ fn cpp(name: &[u8], form: Form, out: &mut Bounded) -> bool {
 }
 
 /// Text of at most [`MAX_OUTPUT`] bytes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Bounded {
     text: String,
 }

@@ -97,18 +97,20 @@ impl<'o> Object<'o> {
     }
 
     /// Appends a key; the caller appends its value.
+    #[inline]
     pub(crate) fn key(&mut self, key: &str) -> &mut Vec<u8> {
-        if !self.first {
-            self.out.push(b',');
-        }
+        // One reservation for what is mostly a few bytes.
+        self.out.reserve(key.len().saturating_add(48));
+        let before: &[u8] = if self.first { b"\"" } else { b",\"" };
         self.first = false;
-        self.out.push(b'"');
+        self.out.extend_from_slice(before);
         self.out.extend_from_slice(key.as_bytes());
         self.out.extend_from_slice(b"\":");
         self.out
     }
 
     /// Appends a key and its value.
+    #[inline]
     pub(crate) fn field(&mut self, key: &str, value: impl Value) -> &mut Self {
         value.write(self.key(key));
         self
@@ -162,9 +164,8 @@ impl<'o> Object<'o> {
 /// the bytes can be told from the text. True when anything was escaped so.
 pub(crate) fn json_string(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
     out.push(b'"');
-    let plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'"' && *byte != b'\\';
     let mut escaped = false;
-    if bytes.iter().all(plain) {
+    if none(bytes, |byte| unprintable(byte) | (byte == b'"') | (byte == b'\\')) {
         out.extend_from_slice(bytes);
     } else {
         escape(bytes, |piece| match piece {
@@ -188,7 +189,7 @@ pub(crate) fn json_string(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
 /// Appends bytes as text for a terminal or a line of output: control
 /// characters and bytes that are not UTF-8 become `\xNN`.
 pub(crate) fn plain(out: &mut Vec<u8>, bytes: &[u8]) {
-    if bytes.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+    if none(bytes, unprintable) {
         out.extend_from_slice(bytes);
         return;
     }
@@ -212,6 +213,18 @@ pub(crate) fn printable(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     plain(&mut out, text.as_bytes());
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// True for bytes outside printable ASCII.
+fn unprintable(byte: u8) -> bool {
+    byte.wrapping_sub(b' ') > b'~'.wrapping_sub(b' ')
+}
+
+/// True when no byte is `odd`. Looks at whole blocks before it decides, which
+/// the compiler turns into vector instructions: names are long.
+fn none(bytes: &[u8], odd: impl Fn(u8) -> bool) -> bool {
+    const BLOCK: usize = 64;
+    !bytes.chunks(BLOCK).any(|block| block.iter().fold(false, |any, &byte| any | odd(byte)))
 }
 
 enum Piece {

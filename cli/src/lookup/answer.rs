@@ -11,7 +11,7 @@ use crate::demangle::Demangler;
 use crate::text::{Hex, Object, Value as _, bytes_of, hex, plain};
 
 /// Writes answers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Writer {
     style: Style,
     demangler: Demangler,

@@ -125,7 +125,12 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
         Some(file) => {
             let source = Source { file: &file, read: &args.read, store: args.store.as_deref() };
             let index = source::open(source, ui)?;
-            Space::Image(Image::new(index, base(&args, &file)?, args.return_address, &file)?)
+            Space::Image(Box::new(Image::new(
+                index,
+                base(&args, &file)?,
+                args.return_address,
+                &file,
+            )?))
         }
         None => Space::Process(Box::new(match args.pid {
             Some(pid) => Process::live(pid, &args, ui)?,
@@ -166,7 +171,7 @@ fn base(args: &LookupArgs, file: &std::path::Path) -> Result<Base, Failure> {
 
 /// Where addresses are looked up.
 enum Space {
-    Image(Image),
+    Image(Box<Image>),
     Process(Box<Process>),
 }
 
@@ -183,10 +188,12 @@ impl Session {
     /// Answers one query.
     fn answer(&mut self, text: &[u8]) -> Result<(), Failure> {
         let text = text.trim_ascii();
-        let found = match (Query::parse(text), &mut self.space) {
-            (None, _) => Found::Wrong(query::EXPECTED.to_owned()),
-            (Some(query), Space::Image(image)) => image.find(query),
-            (Some(query), Space::Process(process)) => process.find(query),
+        let found = match &mut self.space {
+            Space::Image(image) => stream::find(image, text),
+            Space::Process(process) => match Query::parse(text) {
+                Some(query) => process.find(query),
+                None => Found::Wrong(query::EXPECTED.to_owned()),
+            },
         };
         let address = Query::parse(text).map_or(0, |query| query.address);
         if let Err(error) = self.writer.write(self.output.buffer(), text, address, &found) {

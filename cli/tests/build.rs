@@ -1,0 +1,257 @@
+//! `symidx build` as pipelines use it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that goes wrong should stop"
+)]
+
+mod common;
+
+use std::path::Path;
+
+use common::{code, copied, json, kallsyms, run, stderr, stdout, symidx, testdata, text};
+
+#[test]
+fn json_has_every_key_of_the_contract() {
+    let directory = tempfile::tempdir().unwrap();
+    let binary = copied("elf/zero-size/z.exe", directory.path());
+    let index = directory.path().join("z.exe.symidx");
+    for status in ["built", "fresh"] {
+        let output = run(["build", text(&binary), "--json"]);
+        assert_eq!(code(&output), 0);
+        let keys = [
+            "input",
+            "output",
+            "status",
+            "id",
+            "symbols",
+            "aliases",
+            "functions",
+            "line_rows",
+            "bytes",
+            "input_bytes",
+            "seconds",
+            "peak_anon_bytes",
+            "skipped",
+            "warnings",
+            "error",
+        ];
+        let line = stdout(&output);
+        let mut after = 0;
+        for key in keys {
+            let at = line.find(&format!("\"{key}\":")).unwrap();
+            assert!(at >= after, "{key} is out of order: {line}");
+            after = at;
+        }
+        let object = json(&output).remove(0);
+        assert_eq!(object.as_object().unwrap().len(), keys.len());
+        assert_eq!(object["status"], status);
+        assert_eq!(object["output"], text(&index));
+        assert_eq!(object["error"], serde_json::Value::Null);
+        assert!(object["symbols"].as_u64().unwrap() > 0);
+        assert_eq!(object["bytes"], std::fs::metadata(&index).unwrap().len());
+    }
+    let output = run(["build", text(&binary), "--json", "--force"]);
+    assert_eq!(json(&output)[0]["status"], "built");
+    let output = run(["build", text(&binary)]);
+    assert_eq!(stdout(&output), format!("{}: up to date\n", index.display()));
+}
+
+#[test]
+fn one_failed_input_does_not_stop_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let good = copied("elf/zero-size/z.exe", directory.path());
+    let bad = directory.path().join("bad");
+    std::fs::write(&bad, "text").unwrap();
+    let output = run(["build", text(&bad), "/no/such/file", text(&good), "--json"]);
+    assert_eq!(code(&output), 1);
+    let statuses: Vec<_> = json(&output).iter().map(|object| object["status"].clone()).collect();
+    assert_eq!(statuses, ["failed", "failed", "built"]);
+    assert!(json(&output)[0]["error"].as_str().unwrap().contains("expected an ELF file"));
+    assert_eq!(stderr(&output).lines().count(), 2);
+}
+
+#[test]
+fn no_symbols_at_all_exit_3_unless_allowed() {
+    let directory = tempfile::tempdir().unwrap();
+    let stripped = directory.path().join("stripped");
+    // A program header and nothing else.
+    let mut bytes = vec![0u8; 120];
+    bytes[..8].copy_from_slice(b"\x7fELF\x02\x01\x01\x00");
+    for (at, value) in [
+        (16, 2),
+        (18, 62),
+        (20, 1),
+        (32, 64),
+        (52, 64),
+        (54, 56),
+        (56, 1),
+        (64, 1),
+        (68, 5),
+        (96, 120),
+        (104, 120),
+    ] {
+        bytes[at] = value;
+    }
+    std::fs::write(&stripped, bytes).unwrap();
+    let output = run(["build", text(&stripped)]);
+    assert_eq!(code(&output), 3, "{}", stderr(&output));
+    assert!(stderr(&output).contains("expected symbols"));
+    assert!(!directory.path().join("stripped.symidx").exists());
+    let output = run(["build", text(&stripped), "--allow-empty"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+#[test]
+fn an_output_that_would_destroy_something_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let binary = copied("elf/zero-size/z.exe", directory.path());
+    let before = std::fs::read(&binary).unwrap();
+    let link = directory.path().join("link");
+    std::fs::hard_link(&binary, &link).unwrap();
+    for output in [&binary, &link, Path::new("/dev/null"), directory.path()] {
+        let done = run(["build", text(&binary), "-o", text(output)]);
+        assert_eq!(code(&done), 1, "{}", output.display());
+        assert_eq!(stderr(&done).lines().count(), 1);
+    }
+    assert_eq!(std::fs::read(&binary).unwrap(), before);
+    assert_eq!(code(&run(["build", text(&binary), text(&link), "-o", "x"])), 2);
+}
+
+#[test]
+fn directories_are_walked_in_order_and_links_are_not_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = directory.path().join("tree");
+    std::fs::create_dir_all(tree.join("b")).unwrap();
+    let first = copied("elf/zero-size/z.exe", &tree.join("b"));
+    let second = copied("elf/nested-overlap/n.exe", &tree);
+    std::fs::write(tree.join("a.txt"), "no binary").unwrap();
+    std::fs::write(tree.join("Main.class"), b"\xca\xfe\xba\xbe\x00\x00\x00\x34rest").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&tree, tree.join("loop")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&second, tree.join("a-link")).unwrap();
+    let output = run(["build", text(&tree), "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let inputs: Vec<_> = json(&output).iter().map(|object| object["input"].clone()).collect();
+    assert_eq!(inputs, [text(&first), text(&second)]);
+}
+
+#[test]
+fn the_store_is_laid_out_by_identity() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let macho = testdata("macho/macho-fat/fat3.macho");
+    let output = run(["build", text(&macho), "--all-archs", "--store", text(&store), "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let outputs: Vec<_> =
+        json(&output).iter().map(|object| object["output"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(outputs.len(), 3);
+    assert!(
+        outputs.iter().all(|output| output.contains("/.build-id/") && output.ends_with(".symidx"))
+    );
+    assert!(
+        outputs
+            .iter()
+            .any(|output| output.ends_with("/.build-id/22/222222222222222222222222222222.symidx"))
+    );
+    // The same bytes twice, and -o together with the store.
+    let binary = copied("elf/zero-size/z.exe", directory.path());
+    let again = directory.path().join("again.exe");
+    std::fs::copy(&binary, &again).unwrap();
+    let output = run(["build", text(&binary), text(&again), "--store", text(&store), "--json"]);
+    assert_eq!(json(&output)[0]["status"], "built");
+    assert_eq!(json(&output)[0]["output"], json(&output)[1]["output"]);
+    let own = directory.path().join("own.symidx");
+    let output = run(["build", text(&binary), "--store", text(&store), "-o", text(&own)]);
+    assert_eq!(code(&output), 0);
+    assert!(own.is_file());
+}
+
+#[test]
+fn slices_are_chosen_and_never_guessed() {
+    let directory = tempfile::tempdir().unwrap();
+    let fat = copied("macho/macho-fat/fat3.macho", directory.path());
+    let output = run(["build", text(&fat)]);
+    assert_eq!(code(&output), 1);
+    for arch in ["x86_64", "arm64", "arm64e"] {
+        assert!(stderr(&output).contains(arch), "{}", stderr(&output));
+    }
+    let output = run(["build", text(&fat), "--all-archs", "-q"]);
+    assert_eq!(code(&output), 0);
+    for arch in ["x86_64", "arm64", "arm64e"] {
+        let index = directory.path().join(format!("fat3.macho.{arch}.symidx"));
+        let verified = run(["verify", text(&index), "--against", text(&fat)]);
+        assert_eq!(code(&verified), 0, "{}", stderr(&verified));
+    }
+    let output = run(["lookup", text(&fat), "--arch", "arm64e", "0x100000f00"]);
+    assert_eq!(stdout(&output), "0x100000f00 e_first+0x0\n");
+    assert_eq!(stderr(&output), "", "the index of the slice is used");
+}
+
+#[test]
+fn a_depfile_names_every_file_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let odd = directory.path().join("a b#c$d");
+    std::fs::create_dir(&odd).unwrap();
+    let binary = copied("elf/zero-size/z.exe", &odd);
+    let depfile = directory.path().join("deps.d");
+    let output = run(["build", text(&binary), "--depfile", text(&depfile), "--print-inputs"]);
+    assert_eq!(stdout(&output), format!("{}\n", binary.display()));
+    let rule = std::fs::read_to_string(&depfile).unwrap();
+    let base = directory.path().display();
+    assert_eq!(
+        rule,
+        format!("{base}/a\\ b\\#c$$d/z.exe.symidx: \\\n  {base}/a\\ b\\#c$$d/z.exe\n")
+    );
+}
+
+#[test]
+fn threads_and_memory_bounds_do_not_change_a_byte() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut inputs = Vec::new();
+    for n in 0..12 {
+        let input = directory.path().join(format!("kallsyms{n}"));
+        let names: Vec<String> = (0..500).map(|i| format!("function_{n}_{i}")).collect();
+        let names: Vec<&[u8]> = names.iter().map(String::as_bytes).collect();
+        kallsyms(&names, &input);
+        inputs.push(input);
+    }
+    let mut results = Vec::new();
+    for options in [&["-j", "1"][..], &["-j", "8"], &["-j", "8", "--max-memory", "1M"]] {
+        let mut command = symidx();
+        command.args(["build", "--force", "-q"]).args(options).args(&inputs);
+        assert_eq!(code(&command.output().unwrap()), 0);
+        let bytes: Vec<_> = inputs
+            .iter()
+            .map(|input| std::fs::read(format!("{}.symidx", input.display())).unwrap())
+            .collect();
+        results.push(bytes);
+    }
+    assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[test]
+fn a_jobserver_without_tokens_leaves_one_worker() {
+    let directory = tempfile::tempdir().unwrap();
+    let fifo = directory.path().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("SKIPPED: mkfifo is not there");
+        return;
+    }
+    let inputs: Vec<_> = (0..4)
+        .map(|n| {
+            let input = directory.path().join(format!("k{n}"));
+            kallsyms(&[b"a", b"b"], &input);
+            input
+        })
+        .collect();
+    let output = symidx()
+        .env("MAKEFLAGS", format!("-j2 --jobserver-auth=fifo:{}", fifo.display()))
+        .args(["build", "-q", "-j", "4"])
+        .args(&inputs)
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}

@@ -1,0 +1,144 @@
+//! `find`, `info`, `dump`, `verify`, `completions` and `man`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that goes wrong should stop"
+)]
+
+mod common;
+
+use common::{built, code, json, kallsyms, run, stderr, stdout, testdata, text};
+use serde_json::json as value;
+
+#[test]
+fn find_has_the_keys_of_the_contract_in_their_order() {
+    let file = testdata("elf/alias-choice/libal.so");
+    let output = run(["find", text(&file), "-q", "--json", "verfn", "nobody"]);
+    let lines = stdout(&output);
+    let mut lines = lines.lines();
+    let first = lines.next().unwrap();
+    assert!(
+        first.starts_with(
+            r#"{"name":"verfn","matches":[{"name":"verfn@@V2","address":"0x1040","size":16,"section":".text","module":null,"kind":"func"},{"name":"verfn@V1","#
+        ),
+        "{first}"
+    );
+    assert_eq!(lines.next(), Some(r#"{"name":"nobody","matches":[]}"#));
+    assert_eq!(code(&output), 0);
+}
+
+#[test]
+fn names_are_found_however_they_are_spelled() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = directory.path().join("kallsyms");
+    kallsyms(
+        &[
+            b"plain",
+            b"_ZN5space6methodEv",
+            b"_ZN4core3fmt5write17h0123456789abcdefE",
+            b"work.cold",
+            b"work",
+        ],
+        &input,
+    );
+    let found = |arguments: &[&str]| {
+        let output = run(["find", text(&input), "--json", "-q"].iter().chain(arguments));
+        let matches = json(&output)[0]["matches"].as_array().unwrap().clone();
+        matches.iter().map(|found| found["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&["plain"]), ["plain"]);
+    for name in ["_ZN5space6methodEv", "space::method()", "space::method"] {
+        assert_eq!(found(&[name]), ["_ZN5space6methodEv"], "{name}");
+    }
+    assert_eq!(found(&["core::fmt::write"]).len(), 1);
+    assert_eq!(found(&["--prefix", "work"]).len(), 2);
+    assert_eq!(found(&["--prefix", "space::"]).len(), 1);
+    assert_eq!(found(&["--regex", "^(plain|space::.*)$"]).len(), 2);
+    assert_eq!(code(&run(["find", text(&input), "--regex", "("])), 2);
+    let macho = testdata("macho/macho-symbols/sym.macho");
+    for name in ["_foo", "foo"] {
+        let output = run(["find", text(&macho), "--json", "-q", name]);
+        assert_eq!(json(&output)[0]["matches"][0]["address"], "0x100000f00");
+    }
+}
+
+#[test]
+fn info_tells_identity_counts_and_shares() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = built("elf/zero-size/z.exe", directory.path());
+    let output = run(["info", text(&index), "--json"]);
+    let info = json(&output).remove(0);
+    assert_eq!(info["machine"], "x86_64");
+    assert_eq!(info["format_version"], value!(1));
+    assert_eq!(info["bytes"], std::fs::metadata(&index).unwrap().len());
+    assert!(info["counts"]["symbols"].as_u64().unwrap() > 0);
+    assert!(info["sections"].as_array().unwrap().iter().any(|s| s["name"] == ".text"));
+    assert!(info["file_sections"].as_array().unwrap().iter().any(|s| s["name"] == "names"));
+    let people = stdout(&run(["info", text(&index)]));
+    assert!(people.contains("blake3") && people.contains(".text"));
+}
+
+#[test]
+fn dump_holds_every_name_in_a_stable_order() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = built("elf/alias-choice/libal.so", directory.path());
+    let output = run(["dump", text(&index), "--json"]);
+    let names: Vec<_> = json(&output)
+        .iter()
+        .flat_map(|symbol| {
+            let aliases = symbol["aliases"].as_array().cloned().unwrap_or_default();
+            std::iter::once(symbol["name"].clone())
+                .chain(aliases.iter().map(|alias| alias["name"].clone()).collect::<Vec<_>>())
+        })
+        .collect();
+    for name in ["__GI_strdup", "real_fn", "label_alias", "verfn@@V2", "verfn@V1"] {
+        assert!(names.iter().any(|found| found == name), "{name} is not in {names:?}");
+    }
+    assert_eq!(stdout(&output), stdout(&run(["dump", text(&index), "--json"])));
+    assert!(stdout(&run(["dump", text(&index)])).contains("  alias "));
+}
+
+#[test]
+fn verify_names_the_invariant_and_compares_identities() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = built("elf/zero-size/z.exe", directory.path());
+    let output = run(["verify", text(&index)]);
+    assert_eq!(code(&output), 0);
+    assert!(stdout(&output).contains(": ok, "));
+    let own = testdata("elf/zero-size/z.exe");
+    assert_eq!(code(&run(["verify", text(&index), "--against", text(&own)])), 0);
+    let other = testdata("elf/nested-overlap/n.exe");
+    let output = run(["verify", text(&index), "--against", text(&other)]);
+    assert_eq!(code(&output), 4);
+    assert!(stderr(&output).contains("another build"), "{}", stderr(&output));
+    let mut bytes = std::fs::read(&index).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(&index, bytes).unwrap();
+    let output = run(["verify", text(&index)]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("invariant I"), "{}", stderr(&output));
+    assert_eq!(stderr(&output).lines().count(), 1);
+}
+
+#[test]
+fn completions_and_manual_pages_are_printed() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(stdout(&run(["completions", shell])).contains("symidx"), "{shell}");
+    }
+    assert!(stdout(&run(["man"])).contains(".TH symidx"));
+    assert!(stdout(&run(["man", "lookup"])).contains("symidx\\-lookup"));
+    assert_eq!(code(&run(["man", "nothing"])), 2);
+    assert!(stdout(&run(["--version"])).starts_with("symidx "));
+    assert!(stdout(&run(["lookup", "--help"])).contains("EXAMPLES"));
+    assert_eq!(code(&run(["--help"])), 0);
+}
+
+#[test]
+fn colour_is_a_choice() {
+    let plain = run(["--color", "never", "info", "/no/such/file"]);
+    assert_eq!(code(&plain), 1);
+    assert!(!stderr(&plain).contains('\x1b'));
+    let coloured = run(["info", "/no/such/file", "--color=always"]);
+    assert!(stderr(&coloured).contains('\x1b'));
+}
