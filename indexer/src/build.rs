@@ -172,7 +172,7 @@ pub fn build_file(
         let source = Source::read(&input, &store, options)?;
         if !options.force && output.exists() {
             let hashes = source.hashes(joined(hash, &input.path)?, options);
-            if let Some(report) = source.fresh(output, &hashes) {
+            if let Some(report) = source.fresh(output, &hashes, options) {
                 return Ok(report);
             }
             return source.prepare(options)?.finish(hashes, options)?.publish(output);
@@ -285,7 +285,7 @@ impl<'store> Source<'store> {
 
     /// The report of the index at `output` when it is already the right one:
     /// same digest, and whole.
-    fn fresh(&self, output: &Path, hashes: &Hashes) -> Option<BuildReport> {
+    fn fresh(&self, output: &Path, hashes: &Hashes, options: &BuildOptions) -> Option<BuildReport> {
         // SAFETY: indexes are replaced by rename, never edited; one that is
         // edited all the same is looked at once and dropped.
         #[allow(unsafe_code)]
@@ -294,6 +294,11 @@ impl<'store> Source<'store> {
             return None;
         }
         let metadata = symidx::metadata::read(&index).ok()??;
+        // An empty index that was allowed then is not what is asked for now.
+        let empty = metadata.symbols == 0 && index.names_only_count() == 0;
+        if empty && !options.allow_empty {
+            return None;
+        }
         Some(BuildReport {
             status: Status::Fresh,
             symbols: metadata.symbols,
@@ -304,7 +309,7 @@ impl<'store> Source<'store> {
             input_bytes: self.input_size,
             id: id_text(&self.image, &hashes.input),
             skipped: metadata.skipped,
-            warnings: Vec::new(),
+            warnings: self.image.report.warnings.clone(),
             inputs: self.inputs(),
         })
     }
@@ -313,12 +318,13 @@ impl<'store> Source<'store> {
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
-        let nothing = normalised.owners.is_empty() && normalised.names_only.is_empty();
+        let nothing = normalised.names.is_empty() && normalised.names_only.is_empty();
         let mut report = std::mem::take(&mut self.image.report);
         if nothing && !options.allow_empty {
             return Err(BuildError::NoSymbols { path: self.path, report });
         }
-        let symbols = u64::try_from(normalised.owners.len()).unwrap_or(u64::MAX);
+        let named = normalised.owners.iter().filter(|owner| !owner.is_unnamed());
+        let symbols = u64::try_from(named.count()).unwrap_or(u64::MAX);
         let plan = layout::plan(&self.image, normalised, LayoutOptions::default(), &mut report)
             .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
         self.image.report = report;

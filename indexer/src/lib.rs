@@ -20,3 +20,8 @@ pub mod write;
 pub use build::{
     BuildError, BuildOptions, BuildReport, Status, build_bytes, build_file, build_from_bytes, hex,
 };
+
+/// The README's example, compiled and run with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -76,9 +76,10 @@ pub fn publish(
         let source = io::Error::from(io::ErrorKind::IsADirectory);
         return Err(failed(path, "replace")(source));
     }
-    let mut prefix = std::ffi::OsString::from(".");
-    prefix.push(path.file_name().unwrap_or_default());
-    prefix.push(".");
+    // Part of the name, so that a left-over says whose it is and a long name
+    // still fits.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix: String = [".", &name.chars().take(40).collect::<String>(), "."].concat();
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix).suffix(".tmp");
     #[cfg(unix)]

@@ -59,7 +59,7 @@ pub fn write<W: Write + Seek>(contents: &Contents<'_, '_>, out: W) -> io::Result
         .iter()
         .map(|&(id, offset, size)| SectionEntry {
             id: id.0.into(),
-            flags: ENTRY_REQUIRED.into(),
+            flags: if id == SectionId::METADATA { 0 } else { ENTRY_REQUIRED }.into(),
             encoding: ENCODING_PLAIN.into(),
             entry_size: id.entry_size().unwrap_or(1).into(),
             offset: offset.into(),

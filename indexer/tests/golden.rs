@@ -59,7 +59,10 @@ fn building_again_gives_the_same_bytes() {
         let (built, _) = build_bytes(&testdata().join(input), &BuildOptions::default()).unwrap();
         let old = Index::from_bytes(&stored).unwrap();
         let new = Index::from_bytes(&built).unwrap();
-        for (old, new) in sections(&old).iter().zip(&sections(&new)) {
+        let (before, now) = (sections(&old), sections(&new));
+        let ids = |all: &[(SectionId, Vec<u8>)]| all.iter().map(|s| s.0).collect::<Vec<_>>();
+        assert_eq!(ids(&before), ids(&now), "{name}");
+        for (old, new) in before.iter().zip(&now) {
             assert_eq!(old, new, "{name}: section {:?}", old.0.name());
         }
         let producer = |index| symidx::metadata::read(index).unwrap().unwrap().producer;

@@ -140,7 +140,8 @@ impl<'a> Symbol<'a> {
         self.view.module(self.region)
     }
 
-    /// The symbol's further names, in the order of the input's tables.
+    /// The symbol's further names: its own in the order of the input's tables,
+    /// then those of bigger symbols with the same start.
     pub fn aliases(&self) -> impl Iterator<Item = Result<AliasName<'a>, Corrupt>> + use<'a> {
         let view = self.view;
         let owner = self.id;

@@ -193,7 +193,7 @@ invariants! {
     NameIndex = 20, "every name once in the name order, in the bucket of its hash and with its tag";
     LargeOrder = 21, "large sizes sorted by record, each for a record that points to it";
     ImageSectionShape = 22, "image sections that lie in the address space, sorted by address unless relocatable, with their regions";
-    SegmentShape = 23, "segments that lie in the address space and the file, no larger in the file than in memory";
+    SegmentShape = 23, "segments that lie in the address space, no larger in the file than in memory";
     PaddingZero = 24, "zero bytes between the sections";
     SectionHash = 25, "each section's BLAKE3 as in the section table";
     FileHash = 26, "the BLAKE3 of header and section table as in the header";

@@ -14,6 +14,7 @@ use crate::format::{
 };
 use crate::names::{Name, NameRef, Walk, split};
 use crate::open::{View, index};
+use crate::owner::Held;
 
 /// An open index. `Send + Sync`; queries take `&self`, allocate nothing, take
 /// no lock and make no system call, so they may run in a signal handler.
@@ -33,7 +34,7 @@ use crate::open::{View, index};
 /// | is it the right file? | [`Index::build_id`], [`Index::uuid`], [`Index::input_hash`] |
 /// | is it whole? | [`Index::verify`] |
 pub struct Index<'a> {
-    pub(crate) view: View<'a>,
+    pub(crate) view: Held<View<'a>>,
     #[cfg(feature = "std")]
     pub(crate) _owner: crate::owner::Owner,
 }
@@ -148,7 +149,13 @@ impl<'a> Match<'a> {
         if self.region != NONE {
             return self.view.module(self.region);
         }
-        match self.view.area_at(self.address)? {
+        // A marker at the end of its section's run belongs to that run, not to
+        // the module that starts there.
+        let at = match self.view.section(ImageSectionId(self.section))? {
+            Some(section) if self.name_only => section.address().0,
+            _ => self.address,
+        };
+        match self.view.area_at(at)? {
             Some(area) => self.view.module(area.region),
             None => Ok(None),
         }
@@ -169,7 +176,7 @@ impl<'a> Index<'a> {
     /// ```
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, OpenError> {
         Ok(Self {
-            view: View::open(bytes)?,
+            view: Held::new(View::open(bytes)?),
             #[cfg(feature = "std")]
             _owner: crate::owner::Owner::Borrowed,
         })
@@ -397,7 +404,7 @@ impl<'a> Index<'a> {
             view,
             stored,
             address: owner.start().0,
-            size: alias_size.filter(|&size| size != 0).unwrap_or(owner.size()),
+            size: owner.size(),
             section,
             region: area.region,
             attrs,

@@ -11,8 +11,8 @@
 //! ask it: see the table at [`Index`]. The file format is in `FORMAT.md`, its
 //! definitions in [`format`].
 //!
-//! Opening checks the header and the section table and nothing else, so it
-//! costs the same for any size. After that no query panics, loops or reads out
+//! Opening checks the header, the section table, the identity and one region,
+//! so it costs the same for any size. After that no query panics, loops or reads out
 //! of bounds on any bytes: damage that a query meets is an [`Corrupt`] error,
 //! and [`Index::verify`] looks for all of it.
 //!
@@ -40,7 +40,6 @@ mod index;
 pub mod metadata;
 mod names;
 mod open;
-#[cfg(feature = "std")]
 mod owner;
 mod search;
 mod verify;

@@ -1,7 +1,7 @@
 //! Opening: bytes in, a [`View`] of typed slices out.
 //!
-//! Walks the section table and nothing else, so its cost does not depend on
-//! the number of symbols. Promises made per entry (I9 to I23) are bounded
+//! Walks the section table and looks at identity and one region, so its cost
+//! does not depend on the number of symbols. Promises made per entry (I9 to I23) are bounded
 //! where they are used and checked by `verify`; this module never reads them.
 
 use core::fmt;

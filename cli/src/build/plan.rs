@@ -34,6 +34,13 @@ pub(super) struct Job {
     pub(super) input_bytes: u64,
 }
 
+/// The architecture and UUID of the slice that a job builds, where one is chosen.
+type SliceChoice = (Option<String>, Option<[u8; 16]>);
+
+fn slice_of(job: &Job) -> SliceChoice {
+    (job.options.read.arch.clone(), job.options.read.uuid)
+}
+
 /// Every job, in the order of the inputs.
 pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
     let mut inputs = Vec::new();
@@ -168,15 +175,19 @@ fn stored(input: &Path, directory: &Path, read: &ReadOptions) -> Result<PathBuf,
 /// The first input of a path keeps it. A second one is the same again when it
 /// has the same bytes, else it is refused.
 fn settle_conflicts(jobs: &mut [Job]) {
-    let mut taken: HashMap<PathBuf, (usize, PathBuf)> = HashMap::new();
+    let mut taken: HashMap<PathBuf, (usize, PathBuf, SliceChoice)> = HashMap::new();
     for (i, job) in jobs.iter_mut().enumerate() {
         if job.refused.is_some() {
             continue;
         }
         let place = place_of(&job.output);
         match taken.get(&place) {
-            Some((first, input)) if has_same_bytes(input, &job.input) => job.same_as = Some(*first),
-            Some((_, input)) => {
+            Some((first, input, slice))
+                if *slice == slice_of(job) && has_same_bytes(input, &job.input) =>
+            {
+                job.same_as = Some(*first);
+            }
+            Some((_, input, _)) => {
                 let what = format!(
                     "expected an output of its own, found that {} goes to {} too; build them apart",
                     input.display(),
@@ -185,7 +196,7 @@ fn settle_conflicts(jobs: &mut [Job]) {
                 job.refuse(what);
             }
             None => {
-                taken.insert(place, (i, job.input.clone()));
+                taken.insert(place, (i, job.input.clone(), slice_of(job)));
             }
         }
     }

@@ -157,16 +157,6 @@ pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, 
     Ok(Input { path, data, file })
 }
 
-/// The slices of the fat Mach-O file at `path` (or of the binary in a `.dSYM` bundle), in
-/// file order; `None` for any other file.
-///
-/// # Errors
-/// [`InputError`] when the file cannot be mapped.
-pub fn slices(path: &Path, store: &Store) -> Result<Option<Vec<Slice>>, InputError> {
-    let path = binary_of(path)?;
-    Ok(macho::slices(map_file(&path, store)?))
-}
-
 /// The file to read: `path` itself, or the binary inside it when it is a bundle.
 fn binary_of(path: &Path) -> Result<Cow<'_, Path>, InputError> {
     if macho::is_dsym(path) {

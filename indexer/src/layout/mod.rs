@@ -42,7 +42,7 @@ pub struct Plan<'data> {
     pub sections: Vec<ImageSection>,
     /// Distinct names in storage order.
     pub names: NamePool<'data>,
-    /// The region with the most code records, or [`NONE`].
+    /// The region with code that has the most records, or [`NONE`].
     pub hot_region: u32,
     /// Functions that answer addresses.
     pub functions: u64,

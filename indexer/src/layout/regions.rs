@@ -35,10 +35,13 @@ pub(super) fn place(
     placer.plan.records.reserve_exact(normalised.pieces.len());
     let mut rest = normalised.spaces.as_slice();
     while !rest.is_empty() {
-        let (group, after) = rest.split_at(group_length(rest).clamp(1, rest.len()));
-        let section = group.first().and_then(|space| space.section);
-        let section = section.map_or(NONE, |section| sections.stored(section));
-        placer.place_group(group, section)?;
+        let (length, shared) = group_length(rest);
+        let (run, after) = rest.split_at(length.clamp(1, rest.len()));
+        for group in run.chunks(if shared { run.len() } else { 1 }) {
+            let section = group.first().and_then(|space| space.section);
+            let section = section.map_or(NONE, |section| sections.stored(section));
+            placer.place_group(group, section)?;
+        }
         rest = after;
     }
     let owner_records = placer.owner_records;
@@ -56,15 +59,15 @@ pub(super) fn place(
     Ok(owner_records)
 }
 
-/// How many of the first spaces share a region. Code and data lie at different
+/// How many of the first spaces could share a region, and whether they do. Code and data lie at different
 /// addresses, so in one sorted table they are apart all the same, and one
 /// region spares every lookup the choice. Not so where data is so sparse that
 /// it would thin out the buckets of the code: then each space is its own.
-fn group_length(spaces: &[Space]) -> usize {
+fn group_length(spaces: &[Space]) -> (usize, bool) {
     /// A code bucket may get this many times the records it would have alone:
     /// two more steps of the search.
     const MOST_THINNED: u64 = 4;
-    let Some(first) = spaces.first() else { return 0 };
+    let Some(first) = spaces.first() else { return (0, false) };
     let together = spaces.iter().take_while(|space| {
         let span = space.start.saturating_add(space.size).saturating_sub(first.start);
         first.section.is_none() && space.module == first.module && span <= 1 << 32
@@ -84,7 +87,7 @@ fn group_length(spaces: &[Space]) -> usize {
     // span / records <= MOST_THINNED * code_bytes / code_records
     let thinned = span.saturating_mul(code_records.into());
     let limit = u128::from(code_bytes.saturating_mul(MOST_THINNED)).saturating_mul(records.into());
-    if code_records == 0 || thinned <= limit { count } else { 1 }
+    (count, code_records == 0 || thinned <= limit)
 }
 
 /// The code region with the most records, the first of several; [`NONE`] without code.

@@ -30,9 +30,6 @@ pub const SECTION_ALIGN: u64 = 64;
 /// At most this many sections in a file.
 pub const MAX_SECTIONS: u32 = 64;
 
-/// At most this many regions in a file: `open` walks them once.
-pub const MAX_REGIONS: u32 = 1 << 24;
-
 /// "None" in a `u32` index field.
 pub const NONE: u32 = u32::MAX;
 
@@ -179,7 +176,7 @@ pub struct Header {
     pub file_size: U64,
     /// [`ADDRESSES_SVMA`] or [`ADDRESSES_SECTION`].
     pub addresses: U32,
-    /// Index of the region with the most code records, or [`NONE`].
+    /// Index of the region with code that has the most records, or [`NONE`].
     pub hot_region: U32,
     /// Names start at `name << name_shift` in the names section.
     pub name_shift: U32,
@@ -251,7 +248,7 @@ pub struct Identity {
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Region {
-    /// First address: an svma, or 0 in a relocatable file.
+    /// First address: an svma; in a relocatable file an offset in the section.
     pub base: U64,
     /// Bytes covered, 1 to 2^32.
     pub size: U64,

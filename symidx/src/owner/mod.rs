@@ -1,0 +1,38 @@
+//! Who owns the bytes of an index. The only module with `unsafe`.
+//!
+//! [`Held`] wraps the view of every index; `files` holds the bytes of indexes
+//! that own them. Nothing here reads an index.
+
+use core::mem::MaybeUninit;
+use core::ops::Deref;
+
+#[cfg(feature = "std")]
+mod files;
+#[cfg(feature = "std")]
+pub(crate) use files::Owner;
+
+/// A value whose references may outlive what they point to, as long as they
+/// are not used: an owned index that is dropped inside a call that took it by
+/// value frees its bytes while the argument still counts as borrowed.
+/// `MaybeUninit` keeps the compiler from assuming otherwise.
+pub(crate) struct Held<T: Copy>(MaybeUninit<T>);
+
+impl<T: Copy> Held<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(MaybeUninit::new(value))
+    }
+}
+
+impl<T: Copy> Deref for Held<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: `new` is the only constructor and initialises it; `T: Copy`
+        // has no destructor that could have run.
+        #[allow(unsafe_code)]
+        unsafe {
+            self.0.assume_init_ref()
+        }
+    }
+}
