@@ -54,7 +54,7 @@ pub struct Owner {
     /// start that has no name. Each name is the own name of exactly one owner.
     pub own_names: u32,
     /// How many names a lookup lists, from `first_name` on: its own, then
-    /// those of the bigger owners with the same start. At least `own_names`.
+    /// at most 16 of the bigger owners with the same start. At least `own_names`.
     pub listed_names: u32,
     /// How `size` is known.
     pub extent: Extent,
@@ -154,7 +154,7 @@ impl<'data> Normalised<'data> {
     }
 
     /// The further names that a lookup lists: [`own_aliases`](Self::own_aliases),
-    /// then the names of the bigger owners with the same start.
+    /// then the first names of the bigger owners with the same start.
     #[must_use]
     pub fn listed_aliases(&self, owner: &Owner) -> &[Symbol<'data>] {
         self.name_range(owner, owner.listed_names).get(1..).unwrap_or_default()

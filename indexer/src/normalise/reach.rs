@@ -9,6 +9,11 @@ use super::sections::Sections;
 use super::{Extent, Owner};
 use crate::model::{Report, Source, Symbol};
 
+/// A lookup lists at most this many names of bigger owners with the same
+/// start: without a bound, many sizes at one start list each other, and the
+/// index grows with the square of the symbols.
+pub(super) const MAX_SHARED: u32 = 16;
+
 /// What becomes of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
@@ -264,7 +269,7 @@ fn settle_group(
             section: first.section,
             first_name: names_end.saturating_sub(listed),
             own_names: count(names),
-            listed_names: listed,
+            listed_names: listed.min(count(names).saturating_add(MAX_SHARED)),
             extent,
             part: rules::is_part(first.name),
             folded: rules::is_folded(names),

@@ -9,6 +9,10 @@ use object::endian::Endianness;
 use super::bytes::{self, Budget, Strings};
 use crate::model::{NO_VERSION, Report};
 
+/// Longer version names are damage. Every symbol's stored name repeats its
+/// version, so one huge version would multiply with the symbols.
+const MAX_NAME: usize = 1024;
+
 /// The version of one symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version {
@@ -43,11 +47,11 @@ impl Versions {
         report: &mut Report,
     ) -> Self {
         let mut versions = Self::default();
-        let whole = versions.read_defined(tables.defined, endian, names).is_some();
+        let whole = versions.read_defined(tables.defined, endian, names, report).is_some();
         if !whole {
             report.warn("version definitions: expected a chain inside .gnu.version_d, found it broken; kept the versions before that");
         }
-        let whole = versions.read_needed(tables.needed, endian, names).is_some();
+        let whole = versions.read_needed(tables.needed, endian, names, report).is_some();
         if !whole {
             report.warn("version needs: expected a chain inside .gnu.version_r, found it broken; kept the versions before that");
         }
@@ -59,6 +63,7 @@ impl Versions {
         (table, strings): (&'data [u8], &'data [u8]),
         endian: Endianness,
         names: &mut Vec<&'data [u8]>,
+        report: &mut Report,
     ) -> Option<()> {
         let mut budget = Budget::for_file(table, 1);
         let mut strings = Strings::new(strings, 1024);
@@ -70,7 +75,7 @@ impl Versions {
             if !base {
                 let first = bytes::record_at::<elf::Verdaux<Endianness>>(table, auxiliary)?;
                 let name = strings.get(u64::from(first.vda_name.get(endian))).ok()?;
-                self.add(entry.vd_ndx.get(endian).0, name, true, names);
+                self.add(entry.vd_ndx.get(endian).0, name, true, names, report);
             }
             offset = next(offset, entry.vd_next.get(endian), &mut budget)?;
             if entry.vd_next.get(endian) == 0 {
@@ -85,6 +90,7 @@ impl Versions {
         (table, strings): (&'data [u8], &'data [u8]),
         endian: Endianness,
         names: &mut Vec<&'data [u8]>,
+        report: &mut Report,
     ) -> Option<()> {
         let mut budget = Budget::for_file(table, 1);
         let mut strings = Strings::new(strings, 1024);
@@ -95,7 +101,7 @@ impl Versions {
             for _ in 0..entry.vn_cnt.get(endian) {
                 let version = bytes::record_at::<elf::Vernaux<Endianness>>(table, auxiliary)?;
                 let name = strings.get(u64::from(version.vna_name.get(endian))).ok()?;
-                self.add(version.vna_other.get(endian).0, name, false, names);
+                self.add(version.vna_other.get(endian).0, name, false, names, report);
                 let step = version.vna_next.get(endian);
                 if step == 0 {
                     break;
@@ -117,9 +123,14 @@ impl Versions {
         name: &'data [u8],
         defined: bool,
         names: &mut Vec<&'data [u8]>,
+        report: &mut Report,
     ) {
         let number = usize::from(number & elf::VERSYM_VERSION);
         if name.is_empty() || number == 0 {
+            return;
+        }
+        if name.len() > MAX_NAME {
+            report.skip("version with a name too long");
             return;
         }
         if self.numbers.len() <= number {
@@ -155,4 +166,33 @@ fn next(offset: u64, step: u32, budget: &mut Budget) -> Option<u64> {
         return None;
     }
     offset.checked_add(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1 MB of version beside 5,000 symbols made an index of 5 GB.
+    #[test]
+    fn a_version_with_a_huge_name_is_none() {
+        for (length, known) in [(MAX_NAME, 1), (MAX_NAME.saturating_add(1), 0)] {
+            let mut strings = vec![0];
+            strings.resize(length.saturating_add(1), b'V');
+            strings.push(0);
+            let mut table = Vec::new();
+            for half in [1u16, 0, 2, 1] {
+                table.extend_from_slice(&half.to_le_bytes());
+            }
+            // Hash, distance to the name and to the next; name, next.
+            for word in [0u32, 20, 0, 1, 0] {
+                table.extend_from_slice(&word.to_le_bytes());
+            }
+            let tables = VersionTables { defined: (&table, &strings), needed: (&[], &[]) };
+            let (mut names, mut report) = (Vec::new(), Report::default());
+            let _ = Versions::read(&tables, Endianness::Little, &mut names, &mut report);
+            assert_eq!(names.len(), known);
+            assert_eq!(report.skipped.is_empty(), known == 1);
+            assert!(report.warnings.is_empty(), "{:?}", report.warnings);
+        }
+    }
 }

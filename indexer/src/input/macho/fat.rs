@@ -18,6 +18,10 @@ const FIRST_JAVA_VERSION: u32 = 45;
 /// No Java version is this big yet; a bigger "count" is just damage.
 const LAST_JAVA_VERSION: u32 = 255;
 
+/// A fat header with more entries is damaged: tables of thousands of slices,
+/// all of the same bytes, would cost as many builds.
+const MAX_SLICES: u32 = 256;
+
 /// The bytes that were chosen.
 pub(super) struct Chosen<'data> {
     pub(super) bytes: &'data [u8],
@@ -87,6 +91,13 @@ fn entries(data: &[u8]) -> Result<Vec<Entry<'_>>, (String, String, &'static str)
             "a fat header whose architectures fit the file".to_owned(),
             format!("{count} architectures and room for {room}"),
             cut,
+        ));
+    }
+    if count > MAX_SLICES {
+        return Err((
+            format!("a fat header of at most {MAX_SLICES} architectures"),
+            format!("{count} architectures"),
+            "the header is damaged; copy the file again",
         ));
     }
     let entry_size = u64::try_from(entry_size).unwrap_or(u64::MAX);

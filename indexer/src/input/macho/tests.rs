@@ -599,6 +599,23 @@ fn a_fat_file_in_a_fat_file_is_refused() {
     assert!(text.contains("found a fat file inside a fat file"), "{text}");
 }
 
+/// `--all-archs` would build each, and each failure would list them all.
+#[test]
+fn thousands_of_slices_are_damage() {
+    let thin = two_slices().0;
+    let mut bytes = 0xcafe_babf_u32.to_be_bytes().to_vec();
+    bytes.extend(50_000_u32.to_be_bytes());
+    for _ in 0..50_000 {
+        bytes.extend([0x0100_000c_u32, 0].map(u32::to_be_bytes).concat());
+        bytes.extend([8 + 32 * 50_000_u64, thin.len() as u64].map(u64::to_be_bytes).concat());
+        bytes.extend([0; 8]);
+    }
+    bytes.extend(&thin);
+    let text = error(&bytes, &options("arm64"));
+    assert!(text.contains("at most 256 architectures, found 50000"), "{text}");
+    assert!(slices(&bytes).is_none());
+}
+
 #[test]
 fn a_slices_own_header_names_it() {
     let (a, e) = two_slices();

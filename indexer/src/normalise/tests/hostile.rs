@@ -42,6 +42,21 @@ fn two_hundred_thousand_sizes_at_one_start() {
     assert_eq!(timed("sizes", &mut image), MANY as usize);
 }
 
+/// Each would list all bigger ones: 600 KB of ELF made an index of 3.2 GB.
+#[test]
+fn many_sizes_at_one_start_do_not_all_list_each_other() {
+    let mut image = image(vec![section(".text", 0, u64::MAX)]);
+    image.symbols = symbols(|i| (7, i + 1));
+    let normalised = normalise(&mut image, NormaliseOptions::default());
+    let listed: u64 = normalised.owners.iter().map(|owner| u64::from(owner.listed_names)).sum();
+    assert!(listed <= MANY * 17, "{listed}");
+    // Few of them, as real files have, are all listed.
+    image.symbols = symbols(|i| (7, i + 1));
+    image.symbols.truncate(10);
+    let normalised = normalise(&mut image, NormaliseOptions::default());
+    assert_eq!(normalised.owners.iter().map(|owner| owner.listed_names).max(), Some(10));
+}
+
 #[test]
 fn two_hundred_thousand_names_at_one_start() {
     let names: Vec<String> = (0..MANY).map(|i| format!("f{i}")).collect();
