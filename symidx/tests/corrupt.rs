@@ -97,7 +97,7 @@ fn break_it(invariant: Invariant, file: &mut File) {
             file.put64(at + offset_of!(SectionEntry, size), entry.size.get() - 1);
         }
         I::SectionKnown => {
-            let (at, _) = file.entry(S::METADATA);
+            let (at, _) = file.entry(S::NAME_TAGS);
             file.put32(at + offset_of!(SectionEntry, id), S::LINES.0);
         }
         I::IdentityShape => {
