@@ -9,7 +9,7 @@ use crate::{build, completions, dump, find, info, lookup, man, verify};
 #[command(
     name = "symidx",
     version,
-    about,
+    about = "Symbol indexes: compile the symbols of binaries, look addresses and names up",
     max_term_width = 100,
     propagate_version = true,
     after_help = "Exit codes: 0 done (misses included); 1 some input failed or an address was malformed; \

@@ -97,7 +97,10 @@ impl<'i> Facts<'i> {
             plain(out, format!("{name:<14} {value}").as_bytes());
             out.push(b'\n');
         };
-        line("file", &format!("{file} ({}, format version {VERSION})", text::bytes(self.bytes)));
+        line(
+            "file",
+            &format!("{file} (index of {}, format version {VERSION})", text::bytes(self.bytes)),
+        );
         line(
             "made from",
             &format!(

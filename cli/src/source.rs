@@ -53,7 +53,8 @@ fn is_index(path: &Path) -> Result<bool, Failure> {
     let cannot = |what: &str, error| Failure::file(path, format_args!("cannot {what}: {error}"));
     let mut start = Vec::new();
     let file = File::open(path).map_err(|error| cannot("open", error))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+    // What is read from a pipe is gone for whoever opens it next.
+    if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(false);
     }
     file.take(8).read_to_end(&mut start).map_err(|error| cannot("read", error))?;
@@ -108,7 +109,7 @@ fn fresh_index(
                 continue;
             }
         };
-        match binary.is_same(&index) {
+        match binary.is_same_build(&index) {
             true => return Ok(Some(index)),
             false => ui.note(format_args!(
                 "{}: expected an index of {} ({}), found one of another build ({}); build it again",
@@ -158,7 +159,7 @@ impl<'d> Binary<'d> {
     }
 
     /// True when the index was made from this very file, and this slice of it.
-    pub(crate) fn is_same(&self, index: &Index<'_>) -> bool {
+    fn is_same(&self, index: &Index<'_>) -> bool {
         let recorded = index.identity();
         let slice = self.identified.slice.unwrap_or((0, self.size()));
         index.input_size() == self.size()
@@ -170,8 +171,9 @@ impl<'d> Binary<'d> {
     /// both state one, else by size and BLAKE3.
     pub(crate) fn is_same_build(&self, index: &Index<'_>) -> bool {
         match (self.id(), stated_id(index)) {
+            // strip keeps the id: the index of the unstripped file serves both.
             (Some(id), Some(recorded)) => id == recorded,
-            _ => index.input_size() == self.size() && index.input_hash() == self.hash(),
+            _ => self.is_same(index),
         }
     }
 

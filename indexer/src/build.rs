@@ -5,6 +5,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use symidx::Index;
 use symidx::format::{self, Identity, MAX_ID};
@@ -31,6 +33,9 @@ pub struct BuildOptions {
     pub force: bool,
     /// Publish an index without symbols instead of failing.
     pub allow_empty: bool,
+    /// Leave an index of the same build-id or UUID that has more symbols where
+    /// it is, with a warning: a stripped copy does not replace its original.
+    pub keep_richer: bool,
 }
 
 /// Whether anything had to be done.
@@ -168,14 +173,23 @@ pub fn build_file(
     // Hashing reads the whole file once, the rest touches a part of it: side
     // by side they take as long as the longer one.
     std::thread::scope(|scope| {
-        let hash = scope.spawn(|| hash_input(&input));
-        let source = Source::read(&input, &store, options)?;
+        let stop = Stop::default();
+        let stopped = stop.flag();
+        let input = &input;
+        let hash = scope.spawn(move || hash_input(input, &stopped));
+        let source = Source::read(input, &store, options)?;
         if !options.force && output.exists() {
             let hashes = source.hashes(joined(hash, &input.path)?, options);
             if let Some(report) = source.fresh(output, &hashes, options) {
                 return Ok(report);
             }
-            return source.prepare(options)?.finish(hashes, options)?.publish(output);
+            let finished = source.prepare(options)?.finish(hashes, options)?;
+            if options.keep_richer
+                && let Some(report) = finished.poorer_than(output)
+            {
+                return Ok(report);
+            }
+            return finished.publish(output);
         }
         let prepared = source.prepare(options)?;
         let hashes = prepared.source.hashes(joined(hash, &input.path)?, options);
@@ -224,7 +238,9 @@ fn into_bytes<'store>(
     options: &BuildOptions,
 ) -> Result<(Vec<u8>, BuildReport), BuildError> {
     std::thread::scope(|scope| {
-        let hash = scope.spawn(|| hash_input(input));
+        let stop = Stop::default();
+        let stopped = stop.flag();
+        let hash = scope.spawn(move || hash_input(input, &stopped));
         let prepared = Source::read(input, store, options)?.prepare(options)?;
         let hashes = prepared.source.hashes(joined(hash, &input.path)?, options);
         let finished = prepared.finish(hashes, options)?;
@@ -270,7 +286,8 @@ impl<'store> Source<'store> {
             .map(|(path, role)| {
                 // One that is gone by now hashes to zeros and makes the index
                 // stale at the next build, which is right.
-                let hash = std::fs::File::open(path).and_then(|file| hash_file(&file));
+                let hash = std::fs::File::open(path)
+                    .and_then(|file| hash_file(&file, &AtomicBool::new(false)));
                 ((*role).to_owned(), hash.unwrap_or_default())
             })
             .collect();
@@ -423,6 +440,32 @@ impl<'store> Finished<'store> {
         }
     }
 
+    /// The report of the index at `output` when it is of the same build and
+    /// has more symbols than this one.
+    fn poorer_than(&self, output: &Path) -> Option<BuildReport> {
+        // SAFETY: indexes are replaced by rename, never edited; one that is
+        // edited all the same is looked at once and dropped.
+        #[allow(unsafe_code)]
+        let index = unsafe { Index::map(output) }.ok()?;
+        let there = index.identity();
+        let same_build = there.id_kind.get() != format::ID_NONE
+            && there.id_kind == self.identity.id_kind
+            && there.id == self.identity.id;
+        let symbols = symidx::metadata::read(&index).ok()??.symbols;
+        let richer = symbols > self.prepared.symbols && index.verify().is_ok();
+        if !same_build || !richer {
+            return None;
+        }
+        let bytes = u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX);
+        let mut report = self.report(bytes);
+        report.status = Status::Fresh;
+        report.warnings.push(format!(
+            "an index of the same build with {symbols} symbols is there already, this file has {}; kept it",
+            self.prepared.symbols
+        ));
+        Some(report)
+    }
+
     fn publish(self, output: &Path) -> Result<BuildReport, BuildError> {
         let contents = self.contents();
         let bytes = publish(output, |file| write(&contents, file))?;
@@ -485,25 +528,43 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// BLAKE3 of an input.
-fn hash_input(input: &Input<'_>) -> io::Result<[u8; 32]> {
+fn hash_input(input: &Input<'_>, stopped: &AtomicBool) -> io::Result<[u8; 32]> {
     match input.file {
-        Some(file) => hash_file(file),
+        Some(file) => hash_file(file, stopped),
         None => Ok(*blake3::hash(input.data).as_bytes()),
     }
 }
 
 /// BLAKE3 of a file, read in order: hashing through the map would fill it
 /// with pages that nothing else needs.
-fn hash_file(mut file: &std::fs::File) -> io::Result<[u8; 32]> {
+fn hash_file(mut file: &std::fs::File, stopped: &AtomicBool) -> io::Result<[u8; 32]> {
     use std::io::{Read as _, Seek as _};
     file.rewind()?;
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0; 1 << 18];
-    loop {
+    while !stopped.load(Ordering::Relaxed) {
         match file.read(&mut buffer)? {
             0 => return Ok(*hasher.finalize().as_bytes()),
             count => hasher.update(buffer.get(..count).unwrap_or(&[])),
         };
+    }
+    Err(io::Error::from(io::ErrorKind::Interrupted))
+}
+
+/// Tells the hashing thread to stop when the build ends before it: an input
+/// that is refused is not read to its end first.
+#[derive(Default)]
+struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.0)
+    }
+}
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -120,6 +120,7 @@ impl Job {
                 names_only: args.names_only,
                 force: args.force,
                 allow_empty: args.allow_empty,
+                keep_richer: args.store.is_some(),
             },
             refused: None,
             same_as: None,

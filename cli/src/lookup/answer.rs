@@ -77,7 +77,8 @@ impl Writer {
             }
             Style::Gnu => {
                 plain(out, self.demangler.full(name));
-                out.extend_from_slice(b"\n??:0\n");
+                // GNU addr2line's words for a function without a line.
+                out.extend_from_slice(b"\n??:?\n");
             }
         }
         Ok(())

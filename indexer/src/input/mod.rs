@@ -153,7 +153,7 @@ pub struct Input<'store> {
 /// [`InputError`] when the file cannot be mapped.
 pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, InputError> {
     let path = binary_of(path)?.into_owned();
-    let (data, file) = map_and_file(&path, store)?;
+    let (data, file) = map_and_file(&path, store, is_input)?;
     Ok(Input { path, data, file })
 }
 
@@ -221,18 +221,33 @@ pub fn read_bytes<'store>(
     }
 }
 
+/// True when the first bytes are those of a format that is read here.
+fn is_input(start: &[u8]) -> bool {
+    elf::is_elf(start) || macho::is_macho(start) || kallsyms::is_kallsyms(start)
+}
+
 /// Maps a file into the store and returns its bytes (empty for an empty file).
 ///
 /// # Errors
 /// [`InputError::Io`].
 pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8], InputError> {
-    map_and_file(path, store).map(|(data, _)| data)
+    map_and_file(path, store, |_| true).map(|(data, _)| data)
 }
 
 /// A file's bytes and the file itself.
 type Mapped<'store> = (&'store [u8], Option<&'store std::fs::File>);
 
-fn map_and_file<'store>(path: &Path, store: &'store Store) -> Result<Mapped<'store>, InputError> {
+/// At most this much is read from a pipe or a pseudo file.
+const MAX_UNMAPPED: u64 = 1 << 30;
+
+/// Maps a file. What cannot be mapped is read: on when its first bytes are
+/// `wanted`, and up to a limit, since a device may never end.
+fn map_and_file<'store>(
+    path: &Path,
+    store: &'store Store,
+    wanted: impl Fn(&[u8]) -> bool,
+) -> Result<Mapped<'store>, InputError> {
+    use std::io::Read as _;
     let io = |action, source| InputError::Io { path: path.to_path_buf(), action, source };
     let file = std::fs::File::open(path).map_err(|e| io("open", e))?;
     let metadata = file.metadata().map_err(|e| io("read the size of", e))?;
@@ -242,15 +257,18 @@ fn map_and_file<'store>(path: &Path, store: &'store Store) -> Result<Mapped<'sto
     // Pseudo files (/proc/kallsyms) say size 0 and cannot be mapped.
     if metadata.len() == 0 || !metadata.is_file() {
         let mut buffer = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::BufReader::new(file), &mut buffer)
-            .map_err(|e| io("read", e))?;
+        (&file).take(4096).read_to_end(&mut buffer).map_err(|e| io("read", e))?;
+        if wanted(&buffer) {
+            (&file).take(MAX_UNMAPPED).read_to_end(&mut buffer).map_err(|e| io("read", e))?;
+        }
         return Ok((store.keep(buffer), None));
     }
     // SAFETY: the map is read-only and private to this process. A file that
     // another process truncates while it is indexed ends this process with
-    // SIGBUS; nothing is published then. Bytes that change under the reader
-    // are harmless: every read is bounds-checked and nothing is read twice
-    // under the assumption that it is the same.
+    // SIGBUS; nothing is published then. Changing a binary in place while it
+    // is indexed is outside of what Rust defines, like running one that is
+    // being written; every read is bounds-checked, so what remains in practice
+    // is an index that says what was read.
     #[allow(unsafe_code)]
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| io("map", e))?;
     Ok((store.keep_map(map), Some(store.keep_file(file))))
