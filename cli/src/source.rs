@@ -53,7 +53,7 @@ fn is_index(path: &Path) -> Result<bool, Failure> {
     let cannot = |what: &str, error| Failure::file(path, format_args!("cannot {what}: {error}"));
     let mut start = Vec::new();
     let file = File::open(path).map_err(|error| cannot("open", error))?;
-    // What is read from a pipe is gone for whoever opens it next.
+    // What is read from a pipe is gone: whoever builds needs all of it.
     if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
         return Ok(false);
     }
@@ -92,6 +92,9 @@ fn fresh_index(
     let mut candidates = vec![beside(source.file, read.arch.as_deref()), beside(source.file, None)];
     candidates.dedup();
     candidates.retain(|candidate| candidate.is_file());
+    if !source.file.is_file() && !source.file.is_dir() {
+        return Ok(None);
+    }
     if candidates.is_empty() && source.store.is_none() {
         return Ok(None);
     }

@@ -8,6 +8,9 @@ use std::io::{IsTerminal as _, Write as _};
 
 use clap::ColorChoice;
 
+/// A message longer than this quotes something that is no use to anybody.
+const MAX_MESSAGE: usize = 8 * 1024;
+
 /// How much to say, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ui {
@@ -67,11 +70,18 @@ impl Ui {
     fn say(&self, color: &str, kind: &str, text: impl Display) {
         // Whatever happens to standard error, the results go on. Control
         // characters of file names must not reach the terminal.
-        let text = crate::text::printable(&text.to_string());
+        let text = text.to_string();
+        let text = crate::text::printable(shortened(&text, MAX_MESSAGE));
         let mut out = std::io::stderr().lock();
         let _ = match self.color {
             true => writeln!(out, "\x1b[1;{color}msymidx: {kind}\x1b[0m{text}"),
             false => writeln!(out, "symidx: {kind}{text}"),
         };
     }
+}
+
+/// At most so many bytes of a text.
+fn shortened(text: &str, most: usize) -> &str {
+    // A character may have four bytes: its beginning is near.
+    (0..=most.min(text.len())).rev().find_map(|end| text.get(..end)).unwrap_or(text)
 }

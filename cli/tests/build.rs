@@ -259,3 +259,99 @@ fn a_jobserver_without_tokens_leaves_one_worker() {
         .unwrap();
     assert_eq!(code(&output), 0, "{}", stderr(&output));
 }
+
+#[test]
+fn a_depfile_replaces_no_input_index_or_pipe() {
+    let directory = tempfile::tempdir().unwrap();
+    let binary = copied("elf/zero-size/z.exe", directory.path());
+    let before = std::fs::read(&binary).unwrap();
+    let build = |output: &str, depfile: &str| {
+        let mut command = symidx();
+        command.current_dir(directory.path());
+        command.args(["build", "z.exe", "-o", output, "--depfile", depfile]).output().unwrap()
+    };
+    for (depfile, what) in [("./z.exe", "an input"), ("out", "an index"), ("./out", "an index")] {
+        let output = build("out", depfile);
+        assert_eq!(code(&output), 2);
+        assert!(stderr(&output).contains(what), "{}", stderr(&output));
+        assert_eq!(std::fs::read(&binary).unwrap(), before);
+    }
+    let output = build("out", "/dev/stdout");
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).ends_with("out: \\\n  z.exe\n"), "{}", stdout(&output));
+    assert!(std::fs::symlink_metadata("/dev/stdout").unwrap().is_symlink());
+    // A Makefile cannot hold it, and would read another rule in it.
+    let output = build("a\nall: evil", "d");
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("line feed"), "{}", stderr(&output));
+    assert!(!directory.path().join("d").exists());
+}
+
+#[test]
+fn an_output_replaces_no_other_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = copied("elf/zero-size/z.exe", directory.path());
+    let second = directory.path().join("z.exe.symidx");
+    std::fs::copy(&first, &second).unwrap();
+    let output = run(["build", text(&first), text(&second)]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("found the input"), "{}", stderr(&output));
+    assert_eq!(std::fs::read(&first).unwrap(), std::fs::read(&second).unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_as_output_stays_a_link() {
+    let directory = tempfile::tempdir().unwrap();
+    let binary = copied("elf/zero-size/z.exe", directory.path());
+    let (link, target) = (directory.path().join("link"), directory.path().join("target"));
+    std::fs::write(&target, "old").unwrap();
+    std::os::unix::fs::symlink("target", &link).unwrap();
+    let output = run(["build", text(&binary), "-o", text(&link), "-q"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(code(&run(["verify", text(&target), "-q"])), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_is_no_input() {
+    for arguments in [&["build", "/dev/zero", "-o", "x"][..], &["lookup", "/dev/zero", "1"]] {
+        let output = run(arguments);
+        assert_eq!(code(&output), 1);
+        assert!(stderr(&output).contains("found a device"), "{}", stderr(&output));
+    }
+}
+
+/// A stripped copy has the build-id of its original and fewer symbols: in a
+/// store it must not take the original's place, and it finds that index.
+#[test]
+fn a_stripped_copy_is_served_by_the_index_of_its_original() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let made = |args: &[&str]| {
+        std::process::Command::new(args[0]).args(&args[1..]).status().is_ok_and(|s| s.success())
+    };
+    let source = directory.path().join("a.c");
+    std::fs::write(&source, "static int inner(int a) { return a * 3; }\nint main(int c, char **v) { return inner(c); }\n").unwrap();
+    let (app, stripped) = (directory.path().join("app"), directory.path().join("stripped"));
+    if !made(&["cc", "-O0", "-Wl,--build-id", text(&source), "-o", text(&app)])
+        || !made(&["strip", "-o", text(&stripped), text(&app)])
+    {
+        eprintln!("SKIPPED: cc and strip are needed to make a stripped program");
+        return;
+    }
+    let output = run(["build", text(&app), "--store", text(&store), "--json"]);
+    let symbols = json(&output)[0]["symbols"].clone();
+    let output = run(["build", text(&stripped), "--store", text(&store), "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(json(&output)[0]["status"], "fresh");
+    assert!(json(&output)[0]["warnings"][0].as_str().unwrap().contains("kept it"));
+    let found = run(["find", text(&app), "--json", "-q", "inner"]);
+    let address = json(&found)[0]["matches"][0]["address"].as_str().unwrap().to_owned();
+    let answer = run(["lookup", text(&stripped), "--store", text(&store), "--json", &address]);
+    assert_eq!(json(&answer)[0]["symbol"]["name"], "inner");
+    assert_eq!(stderr(&answer), "");
+    let info = run(["info", text(&stripped), "--store", text(&store), "--json"]);
+    assert!(stdout(&info).contains(&symbols.to_string()));
+}

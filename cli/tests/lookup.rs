@@ -53,7 +53,7 @@ fn styles_look_like_the_tools_they_are_named_for() {
     let out =
         |style: &str| stdout(&run(["lookup", text(&index), "--style", style, "0x401058", "1"]));
     assert_eq!(out("llvm"), "sized\n??:0:0\n\n??\n??:0:0\n\n");
-    assert_eq!(out("gnu"), "sized\n??:0\n??\n??:0\n");
+    assert_eq!(out("gnu"), "sized\n??:?\n??\n??:0\n");
     assert_eq!(out("plain"), "0x401058 sized+0x18\n0x1 ?? (no symbol covers this address)\n");
 }
 
@@ -351,4 +351,37 @@ fn a_cut_index_is_an_error_at_every_length() {
         assert_eq!(code(&output), 1, "{length}");
         assert_eq!(stderr(&output).lines().count(), 1);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn mapped_devices_and_pipes_are_not_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let maps = directory.path().join("maps");
+    let lines = format!("1000-2000 r-xp 0 0 0 /dev/zero\n3000-4000 r-xp 0 0 0 {}\n", text(&pipe));
+    std::fs::write(&maps, lines).unwrap();
+    let output = run(["lookup", "--maps", text(&maps), "1000", "3000"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(stdout(&output).matches("(no file: ").count(), 2, "{}", stdout(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_binary_may_come_through_a_pipe() {
+    let binary = std::fs::read(testdata("elf/zero-size/z.exe")).unwrap();
+    let output = run_with(&["info", "/dev/stdin", "-q"], &binary);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+}
+
+#[test]
+fn a_message_does_not_repeat_megabytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let maps = directory.path().join("maps");
+    std::fs::write(&maps, vec![b'f'; 1 << 20]).unwrap();
+    let output = run(["lookup", "--maps", text(&maps), "1"]);
+    assert_eq!(code(&output), 1);
+    assert!(output.stderr.len() < 10_000, "{}", output.stderr.len());
 }

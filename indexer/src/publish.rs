@@ -55,6 +55,16 @@ impl std::error::Error for PublishError {
     }
 }
 
+/// Where a file really goes: what a symbolic link leads to, since a rename
+/// would replace the link (`/dev/stdout` is one); a path that leads nowhere
+/// is the place itself.
+#[must_use]
+pub fn target(path: &Path) -> PathBuf {
+    let link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let target = if link { path.canonicalize().ok() } else { None };
+    target.unwrap_or_else(|| path.to_path_buf())
+}
+
 /// Publishes what `write` writes at `path`; returns the number of bytes.
 /// `write` must start at the file's beginning.
 ///
@@ -68,6 +78,7 @@ pub fn publish(
         let path = path.to_path_buf();
         move |source| PublishError::Io { path, action, source }
     };
+    let path = &*target(path);
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use symidx_indexer::publish;
+
 /// One rule.
 #[derive(Debug)]
 pub(super) struct Rule {
@@ -13,8 +15,22 @@ pub(super) struct Rule {
     pub(super) inputs: Vec<PathBuf>,
 }
 
-/// Writes the rules to a file, whole or not at all.
+/// Writes the rules to a file, whole or not at all; straight into what is no
+/// regular file (`/dev/stdout`, a pipe), which a rename would replace.
 pub(super) fn write(path: &Path, rules: &[Rule]) -> io::Result<()> {
+    let names = rules.iter().flat_map(|rule| rule.outputs.iter().chain(&rule.inputs));
+    for name in names {
+        if name.as_os_str().as_encoded_bytes().contains(&b'\n') {
+            return Err(io::Error::other(format!(
+                "expected names that a Makefile can hold, found a line feed in {}; rename the file",
+                name.display()
+            )));
+        }
+    }
+    if std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return std::fs::OpenOptions::new().write(true).open(path)?.write_all(&text(rules));
+    }
+    let path = &publish::target(path);
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

@@ -3,12 +3,13 @@
 //! Decided before anything is built, so that two inputs never fight over one
 //! path and the outcome does not depend on which thread is faster.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use symidx_indexer::BuildOptions;
 use symidx_indexer::input::{self, ReadOptions, Slice, macho};
 use symidx_indexer::model::Store;
+use symidx_indexer::publish;
 
 use super::{BuildArgs, walk};
 use crate::failure::Failure;
@@ -32,13 +33,6 @@ pub(super) struct Job {
     pub(super) same_as: Option<usize>,
     /// Bytes of the input.
     pub(super) input_bytes: u64,
-}
-
-/// The architecture and UUID of the slice that a job builds, where one is chosen.
-type SliceChoice = (Option<String>, Option<[u8; 16]>);
-
-fn slice_of(job: &Job) -> SliceChoice {
-    (job.options.read.arch.clone(), job.options.read.uuid)
 }
 
 /// Every job, in the order of the inputs.
@@ -71,16 +65,37 @@ pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
             jobs.len()
         )));
     }
-    if args.depfile.is_some() && jobs.iter().any(|job| Some(&job.input) == args.depfile.as_ref()) {
-        return Err(Failure::usage("build: the depfile would replace an input; name another file"));
-    }
     for job in &mut jobs {
         if job.refused.is_none() {
             job.place(args);
         }
     }
     settle_conflicts(&mut jobs);
+    if let Some(depfile) = &args.depfile {
+        refuse_depfile(depfile, &jobs)?;
+    }
     Ok(jobs)
+}
+
+/// A depfile is written last: it must not replace what the others read or made.
+fn refuse_depfile(depfile: &Path, jobs: &[Job]) -> Result<(), Failure> {
+    let place = place_of(depfile);
+    for job in jobs {
+        let read = &job.options.read;
+        let mut inputs = std::iter::once(&job.input).chain(&read.debug_files).chain(&read.modules);
+        let mut outputs = std::iter::once(&job.output).chain(&job.copy);
+        let what = if inputs.any(|file| is_same_file(file, depfile)) {
+            "an input"
+        } else if outputs.any(|file| place_of(file) == place) {
+            "an index"
+        } else {
+            continue;
+        };
+        return Err(Failure::usage(format!(
+            "build: the depfile would replace {what}; name another file"
+        )));
+    }
+    Ok(())
 }
 
 /// Adds the job of an input, or one for each slice of it.
@@ -126,6 +141,11 @@ impl Job {
             same_as: None,
             input_bytes,
         }
+    }
+
+    /// Which slice is wanted.
+    fn slice(&self) -> (Option<String>, Option<[u8; 16]>) {
+        (self.options.read.arch.clone(), self.options.read.uuid)
     }
 
     fn refuse(&mut self, why: impl std::fmt::Display) {
@@ -176,19 +196,29 @@ fn stored(input: &Path, directory: &Path, read: &ReadOptions) -> Result<PathBuf,
 /// The first input of a path keeps it. A second one is the same again when it
 /// has the same bytes, else it is refused.
 fn settle_conflicts(jobs: &mut [Job]) {
-    let mut taken: HashMap<PathBuf, (usize, PathBuf, SliceChoice)> = HashMap::new();
+    let mut taken: HashMap<PathBuf, (usize, PathBuf)> = HashMap::new();
+    let inputs: HashSet<PathBuf> = jobs.iter().map(|job| place_of(&job.input)).collect();
+    let slices: Vec<_> = jobs.iter().map(Job::slice).collect();
     for (i, job) in jobs.iter_mut().enumerate() {
         if job.refused.is_some() {
             continue;
         }
         let place = place_of(&job.output);
+        if inputs.contains(&place) {
+            let what = format!(
+                "expected an output of its own, found the input {}; give another -o",
+                job.output.display()
+            );
+            job.refuse(what);
+            continue;
+        }
         match taken.get(&place) {
-            Some((first, input, slice))
-                if *slice == slice_of(job) && has_same_bytes(input, &job.input) =>
+            Some((first, input))
+                if slices.get(*first) == slices.get(i) && has_same_bytes(input, &job.input) =>
             {
                 job.same_as = Some(*first);
             }
-            Some((_, input, _)) => {
+            Some((_, input)) => {
                 let what = format!(
                     "expected an output of its own, found that {} goes to {} too; build them apart",
                     input.display(),
@@ -197,7 +227,7 @@ fn settle_conflicts(jobs: &mut [Job]) {
                 job.refuse(what);
             }
             None => {
-                taken.insert(place, (i, job.input.clone(), slice_of(job)));
+                taken.insert(place, (i, job.input.clone()));
             }
         }
     }
@@ -205,6 +235,7 @@ fn settle_conflicts(jobs: &mut [Job]) {
 
 /// A path that is equal for equal files, existing or not.
 fn place_of(path: &Path) -> PathBuf {
+    let path = &*publish::target(path);
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

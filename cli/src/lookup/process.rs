@@ -129,6 +129,10 @@ impl Process {
             Some(root.join(relative)).filter(|within| within.exists())
         });
         let file = within.as_deref().unwrap_or(path);
+        // Opening a pipe would wait, and a device has no symbols.
+        if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(format!("no file: {}", path.display()));
+        }
         let source = Source { file, read: &self.read, store: self.store.as_deref() };
         source::open(source, self.ui).map_err(|failure| failure.to_string())
     }

@@ -254,6 +254,11 @@ fn map_and_file<'store>(
     if metadata.is_dir() {
         return Err(io("read", std::io::Error::from(std::io::ErrorKind::IsADirectory)));
     }
+    if is_device(metadata.file_type()) {
+        // /dev/zero has no end.
+        let source = std::io::Error::other("expected a file or a pipe, found a device");
+        return Err(io("read", source));
+    }
     // Pseudo files (/proc/kallsyms) say size 0 and cannot be mapped.
     if metadata.len() == 0 || !metadata.is_file() {
         let mut buffer = Vec::new();
@@ -272,6 +277,17 @@ fn map_and_file<'store>(
     #[allow(unsafe_code)]
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| io("map", e))?;
     Ok((store.keep_map(map), Some(store.keep_file(file))))
+}
+
+#[cfg(unix)]
+fn is_device(kind: std::fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: std::fs::FileType) -> bool {
+    false
 }
 
 /// The first bytes of a file in words, for error messages.
