@@ -165,8 +165,8 @@ pub fn compare_table(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
 /// functions merged by identical code folding.
 ///
 /// A heuristic, since no symbol table says so. Only sized functions count.
-/// Not folded: one name spelled with other underscores, a `__GI_` prefix, a
-/// clone suffix or another version; the C1/C2, D0/D1/D2 variants of one
+/// Not folded: one name spelled with other underscores, a prefix (`__GI_f`,
+/// `__libc_f`), a clone suffix or another version; the C1/C2, D0/D1/D2 variants of one
 /// constructor; a weak name beside a strong one (the usual source alias).
 /// So an explicit alias between two global names reads as folded, a weak
 /// function folded into a strong one does not, and formats without sizes
@@ -190,7 +190,12 @@ pub fn is_folded(names: &[Symbol<'_>]) -> bool {
 #[must_use]
 pub fn same_function(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (identity(a), identity(b));
-    a == b || is_structor_variant(a, b)
+    a == b || is_structor_variant(a, b) || is_prefixed(a, b) || is_prefixed(b, a)
+}
+
+/// True for `libc_malloc` beside `malloc`: a library's own spelling of a name.
+fn is_prefixed(long: &[u8], short: &[u8]) -> bool {
+    !short.is_empty() && long.strip_suffix(short).is_some_and(|prefix| prefix.ends_with(b"_"))
 }
 
 /// The name without its clone suffixes, `__GI_` and leading underscores.

@@ -101,6 +101,7 @@ fn is_folded_wants_two_sized_functions_of_one_strength() {
     assert!(!is_folded(&[a, object("get_y", 0, 9)]));
     assert!(!is_folded(&[a, Symbol { source: Source::Plt, ..b }]));
     assert!(!is_folded(&[func("f", 0, 9), func("__f", 0, 9)]));
+    assert!(!is_folded(&[func("malloc", 0, 9), func("__libc_malloc", 0, 9)]));
 }
 
 #[test]
