@@ -111,12 +111,14 @@ pub struct Violation {
     pub section: Option<SectionId>,
     /// Offset in that section, or in the file.
     pub offset: u64,
+    /// The number expected there and the one found, where it is a number.
+    pub numbers: Option<(u64, u64)>,
 }
 
 impl Violation {
     #[cold]
     pub(crate) fn header(invariant: Invariant, offset: u64) -> Self {
-        Self { invariant, section: None, offset }
+        Self { invariant, section: None, offset, numbers: None }
     }
 
     /// The `index`th entry of a table section.
@@ -124,7 +126,8 @@ impl Violation {
     pub(crate) fn entry(invariant: Invariant, section: SectionId, index: usize) -> Self {
         let size = u64::from(section.entry_size().unwrap_or(1));
         let index = u64::try_from(index).unwrap_or(u64::MAX);
-        Self { invariant, section: Some(section), offset: index.saturating_mul(size) }
+        let offset = index.saturating_mul(size);
+        Self { invariant, section: Some(section), offset, numbers: None }
     }
 }
 
@@ -132,6 +135,9 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "invariant {} does not hold: expected ", self.invariant.number())?;
         f.write_str(self.invariant.text())?;
+        if let Some((expected, found)) = self.numbers {
+            return write!(f, ", {expected}, found {found}; build the index again");
+        }
         match self.section.and_then(SectionId::name) {
             Some(name) => write!(f, ", found otherwise in section {name} at {:#x}", self.offset)?,
             None => write!(f, ", found otherwise at file offset {:#x}", self.offset)?,

@@ -190,7 +190,8 @@ fn open_header(bytes: &[u8]) -> Result<(&Header, &[u8]), OpenError> {
         return Err(Violation::header(Invariant::FlagsKnown, 12).into());
     }
     if header.file_size.get() != length(bytes) {
-        return Err(Violation::header(Invariant::FileSize, 24).into());
+        let numbers = Some((header.file_size.get(), length(bytes)));
+        return Err(Violation { numbers, ..Violation::header(Invariant::FileSize, 24) }.into());
     }
     Ok((header, after))
 }

@@ -90,6 +90,7 @@ impl View<'_> {
                     invariant: Invariant::SectionHash,
                     section: Some(SectionId(entry.id.get())),
                     offset: 0,
+                    numbers: None,
                 });
             }
         }

@@ -16,8 +16,9 @@
 //! Also chosen here: per-cpu offsets (addresses below the kernel's half) and types
 //! `A`/`a` are by name only; `_text`, `_stext`, `__start_…`, `__pfx_…`, `__cfi_…`
 //! are labels, so that a function at the same address is preferred; a code symbol makes
-//! its address code, whatever data symbols share it; symbols of two modules at one
-//! address stand together under the module that the text names first.
+//! its address code, whatever data symbols share it; where another module begins, what
+//! the open one still has there is its end; two modules that begin at one address stand
+//! together under the one that the text names first.
 
 use std::collections::HashMap;
 use std::path::Path;

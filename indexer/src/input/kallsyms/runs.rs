@@ -46,8 +46,12 @@ pub(super) fn place<'data>(
     for group in entries.chunk_by(|a, b| a.address == b.address) {
         let Some(first) = group.first() else { continue };
         let address = first.address;
+        // Where another module begins, what the open one still has there is its end.
+        let mixed = group.iter().any(|entry| entry.module != first.module);
+        let leaving = open.filter(|_| mixed).map(|run| run.module);
         let role_of = |entry: &Entry<'data>| {
-            if ends_module(entry, limits) { Role::End } else { role(entry, &functions) }
+            let ends = ends_module(entry, limits) || leaving == Some(entry.module);
+            if ends { Role::End } else { role(entry, &functions) }
         };
         // An end marker closes the run of its own module here, and is a label at its end.
         let mut closed = NO_SECTION;

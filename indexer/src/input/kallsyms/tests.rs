@@ -217,6 +217,20 @@ fn code_decides_the_class_of_an_address() {
     assert_eq!(runs(text, None), [core(0xc000_8000, 0xc000_9000, true)]);
 }
 
+/// The border that profilers get wrong: aa's last label lies where bb begins,
+/// and bb's first function was once answered as one of aa.
+#[test]
+fn what_the_open_module_has_where_another_begins_is_its_end() {
+    let text = "ffffffffc0000000 t a1\t[aa]\nffffffffc0000100 t x_last\t[aa]\nffffffffc0000100 t b1\t[bb]\n";
+    let all = runs(text, None);
+    assert_eq!(all[0], (0xffff_ffff_c000_0000, 0xffff_ffff_c000_0100, true, "aa".to_owned()));
+    assert_eq!(all[1].3, "bb");
+    read_with(text.as_bytes(), None, |image| {
+        assert_eq!(named(&image, "x_last").section, 0);
+        assert_eq!(named(&image, "b1").section, 1);
+    });
+}
+
 #[test]
 fn two_modules_at_one_address_stand_together() {
     let text = "c0100000 t a\t[one]\nc0100000 t b\t[two]\n";
