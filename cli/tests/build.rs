@@ -355,3 +355,23 @@ fn a_stripped_copy_is_served_by_the_index_of_its_original() {
     let info = run(["info", text(&stripped), "--store", text(&store), "--json"]);
     assert!(stdout(&info).contains(&symbols.to_string()));
 }
+
+/// A walk over a system meets files without symbols and other files of one
+/// build: they are passed over with a word, and the walk succeeds.
+#[test]
+fn what_a_walk_cannot_use_is_no_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let tree = directory.path().join("tree");
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::copy(testdata("elf/zero-size/z.exe"), tree.join("z.exe")).unwrap();
+    std::fs::copy(testdata("elf/debuglink/missing/app"), tree.join("app")).unwrap();
+    let output = run(["build", text(&tree), "--json"]);
+    let failed = json(&output).iter().filter(|line| line["status"] == "failed").count();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(stderr(&output).matches("passed over").count(), failed);
+    let empty = directory.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let output = run(["build", text(&empty)]);
+    assert_eq!(code(&output), 0);
+    assert!(stderr(&output).contains("no ELF or Mach-O file"));
+}

@@ -82,6 +82,9 @@ pub(crate) struct BuildArgs {
 /// Builds every input; the exit code says how it went.
 pub(crate) fn run(args: &BuildArgs, ui: Ui) -> Result<u8, Failure> {
     let jobs = plan::plan(args)?;
+    if jobs.is_empty() {
+        ui.warning("no ELF or Mach-O file found in the directories given");
+    }
     let mut report = report::Report::new(args, ui);
     work::run(&jobs, args, &mut report)?;
     report.finish()

@@ -27,6 +27,11 @@ pub(super) struct Job {
     pub(super) copy: Option<PathBuf>,
     /// How to build it.
     pub(super) options: BuildOptions,
+    /// Found in a directory: having no symbols, or the build-id of an earlier
+    /// one, is worth a word but no failure.
+    pub(super) walked: bool,
+    /// An earlier job goes to the same place of a store: another file of the same build.
+    pub(super) twin: bool,
     /// Why it cannot be built.
     pub(super) refused: Option<String>,
     /// The job that makes the same index at the same path.
@@ -38,18 +43,22 @@ pub(super) struct Job {
 /// Every job, in the order of the inputs.
 pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
     let mut inputs = Vec::new();
+    let mut walked: Vec<std::ops::Range<usize>> = Vec::new();
     for input in &args.inputs {
         if input.is_dir()
             && !walk::is_bundle(input)
             && input.extension().is_none_or(|e| e != "dSYM")
         {
+            let first = inputs.len();
             walk::walk(input, &mut inputs);
+            walked.push(first..inputs.len());
         } else {
             inputs.push((input.clone(), None));
         }
     }
     let mut jobs = Vec::new();
-    for (input, error) in inputs {
+    for (at, (input, error)) in inputs.into_iter().enumerate() {
+        let before = jobs.len();
         match error {
             Some(error) => {
                 let mut job = Job::new(args, input, None);
@@ -57,6 +66,10 @@ pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
                 jobs.push(job);
             }
             None => add(args, input, &mut jobs),
+        }
+        let found = walked.iter().any(|range| range.contains(&at));
+        for job in jobs.iter_mut().skip(before) {
+            job.walked = found;
         }
     }
     if args.output.is_some() && jobs.len() != 1 {
@@ -137,6 +150,8 @@ impl Job {
                 allow_empty: args.allow_empty,
                 keep_richer: args.store.is_some(),
             },
+            walked: false,
+            twin: false,
             refused: None,
             same_as: None,
             input_bytes,
@@ -224,6 +239,7 @@ fn settle_conflicts(jobs: &mut [Job]) {
                     input.display(),
                     job.output.display()
                 );
+                job.twin = job.options.keep_richer;
                 job.refuse(what);
             }
             None => {

@@ -99,6 +99,9 @@ impl<'a> Report<'a> {
                 let outputs = std::iter::once(&job.output).chain(&job.copy).cloned().collect();
                 self.rules.push(Rule { outputs, inputs: report.inputs.clone() });
             }
+            Err(fault) if job.walked && (fault.code == exit::NO_SYMBOLS || job.twin) => {
+                self.ui.warning(format_args!("{}; passed over", fault.text));
+            }
             Err(fault) => {
                 self.ui.error(&fault.text);
                 self.code = match (self.code, fault.code) {
