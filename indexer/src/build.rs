@@ -118,7 +118,10 @@ impl std::fmt::Display for BuildError {
                 if !report.skipped.is_empty() {
                     write!(f, ")")?;
                 }
-                write!(f, "; give the file before it was stripped or its debug file, or allow it")
+                write!(
+                    f,
+                    "; give the file before it was stripped or its debug file, or allow an empty index (--allow-empty)"
+                )
             }
             Self::Layout { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Publish(error) => error.fmt(f),
