@@ -332,16 +332,17 @@ impl<'a> Index<'a> {
     ///
     /// ```
     /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-    /// for found in index.find(b"main") {
+    /// for found in index.find("main") {
     ///     println!("{:#x}", found?.address());
     /// }
     /// # Ok(())
     /// # }
     /// ```
-    pub fn find<'q>(
+    pub fn find<'q, N: AsRef<[u8]> + ?Sized>(
         &self,
-        name: &'q [u8],
-    ) -> impl Iterator<Item = Result<Match<'_>, Corrupt>> + use<'_, 'q> {
+        name: &'q N,
+    ) -> impl Iterator<Item = Result<Match<'_>, Corrupt>> + use<'_, 'q, N> {
+        let name = name.as_ref();
         let view = &self.view;
         let mut walks = [Walk::plain(view, name), Walk::versioned(view, name)].into_iter();
         let mut walk = walks.next();
