@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use symidx::{Index, Svma};
+use symidx::{Index, Kind, Svma};
 use symidx_indexer::{BuildOptions, build_file};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -62,11 +62,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     let each = start.elapsed().as_nanos().checked_div(u128::try_from(lookups)?).unwrap_or(0);
     println!("lookup   {each} ns each, {found} of {lookups} found\n");
 
-    for &address in addresses.iter().take(8) {
-        match index.lookup(address)? {
-            Some(symbol) => println!("{address}  {}+{:#x}", symbol.name(), symbol.offset()),
-            None => println!("{address}  no symbol covers it"),
+    let mut shown = 0u32;
+    for &address in &addresses {
+        let Some(symbol) = index.lookup(address)? else { continue };
+        if symbol.kind() != Kind::Function || shown == 8 {
+            continue;
         }
+        let name = symbol.name().to_string();
+        println!("{address}  {:#}+{:#x}", rustc_demangle::demangle(&name), symbol.offset());
+        shown = shown.saturating_add(1);
+    }
+    match index.lookup(Svma(1))? {
+        Some(symbol) => println!("0x1  {}", symbol.name()),
+        None => println!("0x1  no symbol covers it"),
     }
     Ok(())
 }

@@ -286,20 +286,14 @@ impl<'store> Source<'store> {
             .image
             .companions
             .iter()
-            .map(|(path, role)| {
-                // One that is gone by now hashes to zeros and makes the index
-                // stale at the next build, which is right.
-                let hash = std::fs::File::open(path)
-                    .and_then(|file| hash_file(&file, &AtomicBool::new(false)));
-                ((*role).to_owned(), hash.unwrap_or_default())
-            })
+            .map(|companion| (companion.role.to_owned(), *blake3::hash(companion.data).as_bytes()))
             .collect();
         let digest = inputs_digest(&self.image, &input, &companions, options);
         Hashes { input, companions, digest }
     }
 
     fn inputs(&self) -> Vec<PathBuf> {
-        let companions = self.image.companions.iter().map(|(path, _)| path.clone());
+        let companions = self.image.companions.iter().map(|companion| companion.path.clone());
         std::iter::once(self.path.clone()).chain(companions).collect()
     }
 

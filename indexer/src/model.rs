@@ -238,6 +238,18 @@ impl Report {
     }
 }
 
+/// A further file that was read for an image.
+#[derive(Clone, Debug)]
+pub struct Companion<'data> {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it was read for: `"debug file"`, `"modules file"`.
+    pub role: &'static str,
+    /// The bytes that were read: its hash is of these, not of what the path
+    /// names by then.
+    pub data: &'data [u8],
+}
+
 /// One image as its input files state it.
 #[derive(Clone, Debug)]
 pub struct Image<'data> {
@@ -269,9 +281,8 @@ pub struct Image<'data> {
     /// Address ranges `(start, size)` that are nobody's even if a symbol of
     /// unknown size would reach over them (PLT0).
     pub holes: Vec<(u64, u64)>,
-    /// Companion files that were used, with their role
-    /// (`"debug file"`), in the order they were read.
-    pub companions: Vec<(PathBuf, &'static str)>,
+    /// Companion files that were used, in the order they were read.
+    pub companions: Vec<Companion<'data>>,
     /// What was dropped and why.
     pub report: Report,
 }

@@ -46,7 +46,7 @@ pub(crate) struct BuildArgs {
     /// Every slice of a fat file: one INPUT.ARCH.symidx each.
     #[arg(long, conflicts_with_all = ["arch", "uuid"])]
     all_archs: bool,
-    /// No lines, no inlines.
+    /// Symbols only: no lines, no inlines (which this version never stores).
     #[arg(long)]
     names_only: bool,
     /// Functions and code labels only, no data objects.

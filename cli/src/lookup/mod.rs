@@ -80,7 +80,7 @@ pub(crate) struct LookupArgs {
     /// Addresses are return addresses: look up the call in front of each.
     #[arg(long, help_heading = "What the addresses are")]
     return_address: bool,
-    /// Only the outermost function.
+    /// Only the outermost function (indexes of this version hold no others).
     #[arg(long)]
     no_inlines: bool,
     /// Linkage names.

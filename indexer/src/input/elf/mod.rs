@@ -19,7 +19,7 @@ use std::path::Path;
 use object::elf;
 
 use self::bytes::Budget;
-use self::companion::{DebugLink, Wanted};
+use self::companion::{DebugLink, Found, Wanted};
 use self::dynamic::Dynamic;
 use self::header::File;
 use self::layout::{Layout, Place};
@@ -27,7 +27,7 @@ use self::opd::Descriptors;
 use self::symbols::{Context, Table};
 use self::versions::{VersionTables, Versions};
 use super::{InputError, ReadOptions};
-use crate::model::{AddressKind, Format, Image, Report, Source, Store};
+use crate::model::{AddressKind, Companion, Format, Image, Report, Source, Store};
 
 mod bytes;
 mod companion;
@@ -224,7 +224,10 @@ impl<'data> Main<'data> {
         }
         for file in found {
             match self.read_companion(&file.path, file.data, Source::DebugFile, image) {
-                Ok(()) => image.companions.push((file.path, "debug file")),
+                Ok(()) => {
+                    let Found { path, data } = file;
+                    image.companions.push(Companion { path, role: "debug file", data });
+                }
                 Err(found) => image.report.warn(format!(
                     "debug file {}: expected an ELF file with a symbol table, found {found}; did not use it",
                     file.path.display()

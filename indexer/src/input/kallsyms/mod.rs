@@ -25,8 +25,8 @@ use std::path::Path;
 
 use super::{InputError, ReadOptions};
 use crate::model::{
-    AddressKind, Format, Image, Kind, Machine, NO_SECTION, NO_VERSION, Report, Source, Store,
-    Symbol,
+    AddressKind, Companion, Format, Image, Kind, Machine, NO_SECTION, NO_VERSION, Report, Source,
+    Store, Symbol,
 };
 
 mod line;
@@ -85,8 +85,9 @@ pub fn read<'store>(
     let mut companions = Vec::new();
     let extents = match &options.modules {
         Some(modules) => {
-            companions.push((modules.clone(), "modules file"));
-            modules::read(modules, super::map_file(modules, store)?, &mut report)
+            let data = super::map_file(modules, store)?;
+            companions.push(Companion { path: modules.clone(), role: "modules file", data });
+            modules::read(modules, data, &mut report)
         }
         None => Extents::default(),
     };

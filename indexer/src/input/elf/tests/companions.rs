@@ -53,7 +53,7 @@ fn debug_link_is_followed_and_checked() {
         let section = symbol(&image, "hidden").section;
         assert_eq!(image.sections[section as usize].name, b".text");
         assert_eq!(image.companions.len(), 1);
-        assert_eq!(image.companions[0].1, "debug file");
+        assert_eq!(image.companions[0].role, "debug file");
         assert_eq!(image.report.warnings, [""; 0], "{app}");
     }
     let image = read_file("debuglink/crc/app", &store, &auto());
