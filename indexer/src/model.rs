@@ -8,6 +8,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+mod debug;
+
+pub use debug::{AddressMap, DebugInfo, DwarfSections, Mapping, SplitUnit};
+
 /// Owns the bytes that an [`Image`] borrows: maps of the input and of its
 /// companion files, and buffers made on the way (decompressed tables,
 /// synthesized names). Append-only, so a borrow lives as long as the store.
@@ -281,6 +285,8 @@ pub struct Image<'data> {
     /// Address ranges `(start, size)` that are nobody's even if a symbol of
     /// unknown size would reach over them (PLT0).
     pub holes: Vec<(u64, u64)>,
+    /// DWARF of the input and of its companions, not parsed yet.
+    pub debug: Vec<DebugInfo<'data>>,
     /// Companion files that were used, in the order they were read.
     pub companions: Vec<Companion<'data>>,
     /// What was dropped and why.

@@ -46,6 +46,7 @@ fn image(relocatable: bool) -> Image<'static> {
         symbols: Vec::new(),
         function_starts: Vec::new(),
         holes: Vec::new(),
+        debug: Vec::new(),
         companions: Vec::new(),
         report: Report::default(),
     }

@@ -306,6 +306,40 @@ impl<'a> Index<'a> {
         }
     }
 
+    /// The frames of an svma, innermost first: the functions inlined there,
+    /// then the one that holds the code. Empty where there is neither a symbol
+    /// nor a line.
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the bytes met on the way break a promise; so may each frame.
+    ///
+    /// ```
+    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
+    /// for frame in index.frames(symidx::Svma(0x401136))? {
+    ///     let frame = frame?;
+    ///     if let (Some(function), Some(file)) = (frame.function(), frame.file()) {
+    ///         println!("{function} at {file}:{}", frame.line().unwrap_or(0));
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn frames(&self, address: Svma) -> Result<crate::Frames<'_>, Corrupt> {
+        Ok(crate::Frames::of(self.lookup(address)?))
+    }
+
+    /// The frames at an offset of a section, as [`Index::lookup_in`].
+    ///
+    /// # Errors
+    /// As [`Index::frames`].
+    pub fn frames_in(
+        &self,
+        section: ImageSectionId,
+        offset: u64,
+    ) -> Result<crate::Frames<'_>, Corrupt> {
+        Ok(crate::Frames::of(self.lookup_in(section, offset)?))
+    }
+
     /// One answer per address, for addresses in ascending order: each search
     /// starts where the last one ended. Addresses out of order are answered
     /// right too, only slower.

@@ -35,6 +35,7 @@ mod answer;
 mod batch;
 mod error;
 pub mod format;
+mod frames;
 mod index;
 #[cfg(feature = "metadata")]
 pub mod metadata;
@@ -49,5 +50,6 @@ pub use answer::{AliasName, Section, Symbol};
 pub use batch::Sorted;
 pub use error::{Corrupt, Invariant, OpenError, Violation};
 pub use format::{Binding, Extent, Kind};
+pub use frames::{Frame, Frames, SourceFile};
 pub use index::{FileSection, Index, Match};
 pub use names::Name;

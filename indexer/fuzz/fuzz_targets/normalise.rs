@@ -111,6 +111,7 @@ fuzz_target!(|input: Input| {
         symbols: input.symbols.iter().map(|symbol| fuzz_symbol(symbol, base)).collect(),
         function_starts: input.starts.iter().map(|start| start.from(base)).collect(),
         holes: input.holes.iter().map(|&(start, size)| (start.from(base), size.into())).collect(),
+        debug: Vec::new(),
         companions: Vec::new(),
         report: Report::default(),
     };

@@ -103,6 +103,7 @@ pub fn read<'store>(
         symbols: Vec::new(),
         function_starts: Vec::new(),
         holes: Vec::new(),
+        debug: Vec::new(),
         companions: Vec::new(),
         report,
     };

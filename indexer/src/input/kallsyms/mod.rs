@@ -128,6 +128,7 @@ pub fn read<'store>(
         symbols,
         function_starts: Vec::new(),
         holes: Vec::new(),
+        debug: Vec::new(),
         companions,
         report,
     })

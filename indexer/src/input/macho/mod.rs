@@ -170,6 +170,7 @@ fn read_with<'store, M: MachHeader<Endian = Endianness>>(
         symbols,
         function_starts,
         holes: Vec::new(),
+        debug: Vec::new(),
         companions: Vec::new(),
         report,
     })

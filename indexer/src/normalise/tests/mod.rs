@@ -35,6 +35,7 @@ pub(super) fn image<'data>(sections: Vec<Section<'data>>) -> Image<'data> {
         symbols: Vec::new(),
         function_starts: Vec::new(),
         holes: Vec::new(),
+        debug: Vec::new(),
         companions: Vec::new(),
         report: Report::default(),
     }
