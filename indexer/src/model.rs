@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 mod debug;
+pub mod lines;
 
 pub use debug::{AddressMap, DebugInfo, DwarfSections, Mapping, SplitUnit};
 

@@ -1,0 +1,96 @@
+//! Lines and inlined functions of one unit, flattened: what the DWARF reader
+//! hands to `lines`.
+//!
+//! Indexes are into the vectors of the same [`UnitLines`]; `NONE` means none.
+
+/// "None" in an index.
+pub const NONE: u32 = u32::MAX;
+
+/// A source file in the parts that DWARF states. Its path is `name` when that
+/// is absolute; else `directory/name` when `directory` is absolute; else
+/// `base/directory/name`; empty parts are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourceFile<'data> {
+    /// The unit's compilation directory.
+    pub base: &'data [u8],
+    /// The directory of the file table's entry.
+    pub directory: &'data [u8],
+    /// The name of the file table's entry.
+    pub name: &'data [u8],
+}
+
+/// A function as its declaration states it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Function<'data> {
+    /// Linkage name, else plain name; empty when there is neither.
+    pub name: &'data [u8],
+    /// Declaring file.
+    pub file: u32,
+    /// Declaring line; 0 = unknown.
+    pub line: u32,
+}
+
+/// One function at one place of the inline tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Node {
+    /// Which function; `NONE` when its DIE cannot be found.
+    pub function: u32,
+    /// What it was inlined into: a smaller index; `NONE` for the function that
+    /// holds the code.
+    pub parent: u32,
+    /// File of the call; `NONE` unknown.
+    pub call_file: u32,
+    /// Line of the call; 0 unknown.
+    pub call_line: u32,
+    /// Column of the call; 0 unknown.
+    pub call_column: u32,
+}
+
+/// A contiguous stretch of code: one range of one function, or line rows outside
+/// every function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Index into [`crate::model::Image::sections`].
+    pub section: u32,
+    /// First address: an svma, or an offset in the section of a relocatable image.
+    pub start: u64,
+    /// Bytes, at least 1.
+    pub size: u64,
+    /// The function's node (its parent is `NONE`); `NONE` outside every function.
+    pub root: u32,
+    /// True when the function starts here (its `DW_AT_low_pc`, or the first of its ranges).
+    pub entry: bool,
+    /// Its rows: a range of [`UnitLines::rows`], sorted by offset, the first at offset 0.
+    pub rows: std::ops::Range<u32>,
+}
+
+/// From `offset` up to the next row of the piece, the code came from this place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Bytes from the piece's start.
+    pub offset: u32,
+    /// The innermost function; `NONE` outside every function.
+    pub node: u32,
+    /// File; `NONE` unknown.
+    pub file: u32,
+    /// Line; 0 unknown.
+    pub line: u32,
+    /// Column; 0 unknown.
+    pub column: u32,
+}
+
+/// What one unit says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnitLines<'data> {
+    /// Files, each once.
+    pub files: Vec<SourceFile<'data>>,
+    /// Functions, each once.
+    pub functions: Vec<Function<'data>>,
+    /// Inline trees; every parent before its children.
+    pub nodes: Vec<Node>,
+    /// Pieces, sorted by (section, start, size); those of different functions may
+    /// overlap (folded code).
+    pub pieces: Vec<Piece>,
+    /// Rows of all pieces.
+    pub rows: Vec<Row>,
+}
