@@ -13,6 +13,7 @@ use symidx::format::{self, Identity, MAX_ID};
 use symidx::metadata::Metadata;
 
 use crate::input::{self, Input, InputError, ReadOptions};
+use crate::lines;
 use crate::layout::{self, LayoutError, LayoutOptions};
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
@@ -60,6 +61,10 @@ pub struct BuildReport {
     pub names_only: u64,
     /// Functions among the symbols.
     pub functions: u64,
+    /// Stretches of code with a source line; neighbours of one place are one.
+    pub line_rows: u64,
+    /// Functions inlined somewhere, each place counted.
+    pub inlined_functions: u64,
     /// Bytes of the index.
     pub bytes: u64,
     /// Bytes of the input.
@@ -319,6 +324,8 @@ impl<'store> Source<'store> {
             aliases: index.alias_count().into(),
             names_only: index.names_only_count().into(),
             functions: metadata.functions,
+            line_rows: metadata.line_rows,
+            inlined_functions: metadata.inlined_functions,
             bytes: u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX),
             input_bytes: self.input_size,
             id: id_text(&self.image, &hashes.input),
@@ -330,6 +337,7 @@ impl<'store> Source<'store> {
 
     /// Settles the symbols and lays them out: all that does not need hashes.
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
+        let lines = lines::read(&mut self.image, lines::LineOptions::default());
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
         let nothing = normalised.names.is_empty() && normalised.names_only.is_empty();
@@ -339,10 +347,13 @@ impl<'store> Source<'store> {
         }
         let named = normalised.owners.iter().filter(|owner| !owner.is_unnamed());
         let symbols = u64::try_from(named.count()).unwrap_or(u64::MAX);
-        let plan = layout::plan(&self.image, normalised, LayoutOptions::default(), &mut report)
-            .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
+        let lines = lines::encode(&lines, &self.image, &normalised, &mut report);
+        let (line_rows, inlined) = (lines.rows, lines.inlined);
+        let plan =
+            layout::plan(&self.image, normalised, lines, LayoutOptions::default(), &mut report)
+                .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
         self.image.report = report;
-        Ok(Prepared { source: self, plan, symbols })
+        Ok(Prepared { source: self, plan, symbols, line_rows, inlined })
     }
 
     fn identity(&self, hashes: &Hashes) -> Identity {
@@ -390,6 +401,8 @@ struct Prepared<'store> {
     source: Source<'store>,
     plan: layout::Plan<'store>,
     symbols: u64,
+    line_rows: u64,
+    inlined: u64,
 }
 
 impl<'store> Prepared<'store> {
@@ -408,6 +421,8 @@ impl<'store> Prepared<'store> {
             warnings: u64::try_from(report.warnings.len()).unwrap_or(u64::MAX),
             symbols: self.symbols,
             functions: self.plan.functions,
+            line_rows: self.line_rows,
+            inlined_functions: self.inlined,
         };
         let metadata = metadata.to_bytes().map_err(|error| BuildError::Memory {
             path: self.source.path.clone(),
@@ -470,7 +485,7 @@ impl<'store> Finished<'store> {
     }
 
     fn report(&self, bytes: u64) -> BuildReport {
-        let Prepared { source, plan, symbols } = &self.prepared;
+        let Prepared { source, plan, symbols, line_rows, inlined } = &self.prepared;
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         BuildReport {
             status: Status::Built,
@@ -478,6 +493,8 @@ impl<'store> Finished<'store> {
             aliases: count(plan.aliases.len()),
             names_only: count(plan.names_only.len()),
             functions: plan.functions,
+            line_rows: *line_rows,
+            inlined_functions: *inlined,
             bytes,
             input_bytes: source.input_size,
             id: id_text(&source.image, &self.input_hash),

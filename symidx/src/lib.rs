@@ -37,6 +37,7 @@ mod error;
 pub mod format;
 mod frames;
 mod index;
+mod lines;
 #[cfg(feature = "metadata")]
 pub mod metadata;
 mod names;
