@@ -279,9 +279,11 @@ impl<'store> Source<'store> {
         store: &'store Store,
         options: &BuildOptions,
     ) -> Result<Self, BuildError> {
+        let names_only = options.names_only || options.read.names_only;
+        let read = ReadOptions { names_only, ..options.read.clone() };
         Ok(Self {
             path: input.path.clone(),
-            image: input::read_bytes(&input.path, input.data, store, &options.read)?,
+            image: input::read_bytes(&input.path, input.data, store, &read)?,
             input_size: u64::try_from(input.data.len()).unwrap_or(u64::MAX),
         })
     }

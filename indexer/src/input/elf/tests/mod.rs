@@ -17,6 +17,7 @@ use crate::model::{Image, Source, Store, Symbol};
 mod builder;
 mod cases;
 mod companions;
+mod debug;
 mod hostile;
 mod stubs;
 mod tables;
