@@ -13,8 +13,8 @@ use symidx::format::{self, Identity, MAX_ID};
 use symidx::metadata::Metadata;
 
 use crate::input::{self, Input, InputError, ReadOptions};
-use crate::lines;
 use crate::layout::{self, LayoutError, LayoutOptions};
+use crate::lines;
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
 use crate::publish::{PublishError, publish};
@@ -320,14 +320,15 @@ impl<'store> Source<'store> {
         if empty && !options.allow_empty {
             return None;
         }
+        let lines = index.line_counts();
         Some(BuildReport {
             status: Status::Fresh,
             symbols: metadata.symbols,
             aliases: index.alias_count().into(),
             names_only: index.names_only_count().into(),
             functions: metadata.functions,
-            line_rows: metadata.line_rows,
-            inlined_functions: metadata.inlined_functions,
+            line_rows: lines.rows,
+            inlined_functions: lines.inlined,
             bytes: u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX),
             input_bytes: self.input_size,
             id: id_text(&self.image, &hashes.input),
@@ -423,8 +424,6 @@ impl<'store> Prepared<'store> {
             warnings: u64::try_from(report.warnings.len()).unwrap_or(u64::MAX),
             symbols: self.symbols,
             functions: self.plan.functions,
-            line_rows: self.line_rows,
-            inlined_functions: self.inlined,
         };
         let metadata = metadata.to_bytes().map_err(|error| BuildError::Memory {
             path: self.source.path.clone(),

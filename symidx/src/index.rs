@@ -379,6 +379,12 @@ impl<'a> Index<'a> {
         !self.view.line_spans.is_empty()
     }
 
+    /// How many lines and inlined functions the index holds; linear in its size.
+    #[must_use]
+    pub fn line_counts(&self) -> crate::LineCounts {
+        self.view.line_counts()
+    }
+
     /// One answer per address, for addresses in ascending order: each search
     /// starts where the last one ended. Addresses out of order are answered
     /// right too, only slower.

@@ -265,6 +265,20 @@ impl<'a> Window<'a> {
         }
     }
 
+    /// What a row says: `Some(None)` in a gap, `None` when it is damaged.
+    #[inline]
+    pub(crate) fn row(&self, row: usize) -> Option<Option<Row>> {
+        let entry = self.pick(row);
+        let Some(node) = self.node(entry)? else { return Some(None) };
+        let file = match self.file(entry) {
+            None => FileRef::OfFunction,
+            Some(u32::MAX) => FileRef::Unknown,
+            Some(file) => FileRef::File(file),
+        };
+        let place = Place { file, line: self.line(row)?, column: self.column(row)? };
+        Some(Some(Row { node, place }))
+    }
+
     /// How many long values its columns ask for.
     pub(crate) fn long_count(&self) -> usize {
         count_of(self.lines, LONG_LINE).saturating_add(count_of(self.columns, LONG_COLUMN))
@@ -298,7 +312,58 @@ fn signed(value: u64) -> i64 {
     if value & 1 == 0 { half } else { !half }
 }
 
+/// How much the line sections hold; see [`crate::Index::line_counts`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LineCounts {
+    /// Stretches of code with a source line; neighbours of one place are one.
+    pub rows: u64,
+    /// Functions inlined somewhere, each place counted.
+    pub inlined: u64,
+    /// Distinct functions of rows and inlined calls.
+    pub functions: u64,
+    /// Source files.
+    pub files: u64,
+}
+
 impl<'a> View<'a> {
+    /// Counts by walking; damaged parts count as nothing.
+    pub(crate) fn line_counts(&self) -> LineCounts {
+        let mut counts = LineCounts {
+            functions: u64::try_from(self.functions.len()).unwrap_or(u64::MAX),
+            files: u64::try_from(self.files.len()).unwrap_or(u64::MAX),
+            ..LineCounts::default()
+        };
+        for span in self.line_spans {
+            let mut last = None;
+            let window = 1u64.wrapping_shl(span.shift.get() & 31);
+            let windows = span.size.get().min(1 << 32).div_ceil(window);
+            for number in 0..windows {
+                let Some(bytes) = self.window_bytes(span, number) else { break };
+                let window = Window::parse(bytes);
+                if window.is_none() {
+                    last = None;
+                }
+                for row in window.iter().flat_map(|w| (0..w.row_count()).map(move |row| w.row(row)))
+                {
+                    let row = row.flatten();
+                    counts.rows =
+                        counts.rows.saturating_add(u64::from(row.is_some() && row != last));
+                    last = row;
+                }
+            }
+        }
+        let mut at = 0u32;
+        while let Ok(node) = self.node(at) {
+            counts.inlined = counts.inlined.saturating_add(u64::from(node.parent.is_some()));
+            match u32::try_from(node.end) {
+                Ok(end) => at = end,
+                Err(_) => break,
+            }
+        }
+        counts
+    }
+
     /// The span that holds an address: of a section in a relocatable file,
     /// with `section` `NONE` otherwise.
     #[inline]
@@ -340,16 +405,7 @@ impl<'a> View<'a> {
         }
         let row = || {
             let window = Window::parse(bytes)?;
-            let row = window.position(u8::try_from(inside).ok()?);
-            let entry = window.pick(row);
-            let Some(node) = window.node(entry)? else { return Some(None) };
-            let file = match window.file(entry) {
-                None => FileRef::OfFunction,
-                Some(u32::MAX) => FileRef::Unknown,
-                Some(file) => FileRef::File(file),
-            };
-            let place = Place { file, line: window.line(row)?, column: window.column(row)? };
-            Some(Some(Row { node, place }))
+            window.row(window.position(u8::try_from(inside).ok()?))
         };
         row().ok_or_else(wrong)
     }

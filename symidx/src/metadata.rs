@@ -34,10 +34,6 @@ pub struct Metadata {
     pub symbols: u64,
     /// Functions (indirect ones included) that answer addresses.
     pub functions: u64,
-    /// Stretches of code with a source line; neighbours of one place are one.
-    pub line_rows: u64,
-    /// Functions inlined somewhere, each place counted.
-    pub inlined_functions: u64,
 }
 
 impl Metadata {

@@ -11,6 +11,7 @@ use crate::model::{Image, Store};
 
 mod compressed;
 mod debug;
+pub mod dwarf;
 pub mod elf;
 pub mod kallsyms;
 pub mod macho;

@@ -393,8 +393,7 @@ fn place_line_names<'data>(
         }
     }
     let mut directories: HashMap<Vec<u8>, (U32, U16)> = HashMap::new();
-    for (i, (directory, name)) in
-        std::mem::take(&mut plan.lines.file_names).into_iter().enumerate()
+    for (i, (directory, name)) in std::mem::take(&mut plan.lines.file_names).into_iter().enumerate()
     {
         let name = store_once(name, symbols, &mut known, plan)?;
         let directory = match directories.get(&directory) {

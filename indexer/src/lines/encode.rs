@@ -71,13 +71,13 @@ pub fn encode<'data>(
             let start_next = run.get(i.saturating_add(1)).and_then(|&n| piece(n)).map(|p| p.start);
             let shared = start_before == Some(this.start) || start_next == Some(this.start);
             start_before = Some(this.start);
-            let rank = match shared && this.function != NONE {
+            let rank = match shared && this.inside {
                 true => u8::from(!is_primary(lines, normalised, section, this)),
                 false => 0,
             };
             let end = this.start.saturating_add(this.size);
             let claim = Claim { start: this.start, end, piece: number, rank };
-            if this.function == NONE { outside.push(claim) } else { functions.push(claim) }
+            if this.inside { functions.push(claim) } else { outside.push(claim) }
         }
         let segments = fill(settle(&mut functions), &mut outside);
         for segment in segments {
@@ -352,8 +352,7 @@ impl<'a, 'data> Encoder<'a, 'data> {
 
     /// What a row says; `None` when it says nothing.
     fn origin(&mut self, row: &Row, file: u32) -> Option<Origin> {
-        let placed =
-            usize::try_from(row.node).ok().and_then(|at| self.placed.get(at)).copied();
+        let placed = usize::try_from(row.node).ok().and_then(|at| self.placed.get(at)).copied();
         let Some(placed) = placed else { return self.outside_origin(row, file) };
         let function = self.written(placed.function);
         Some(Origin {

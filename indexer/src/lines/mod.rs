@@ -52,8 +52,10 @@ struct PackedPiece {
     unit: u32,
     /// Its bytes in the unit's: first and one past the last.
     bytes: (u32, u32),
-    /// Its function, of all; `NONE` outside every function.
+    /// Its function, of all; `NONE` where it is not known.
     function: u32,
+    /// False outside every function.
+    inside: bool,
     /// The function starts here.
     entry: bool,
 }
@@ -105,6 +107,17 @@ impl<'data> Lines<'data> {
         lines
     }
 
+    /// Joins units that are at hand, in this order.
+    #[must_use]
+    pub fn from_units(units: &[UnitLines<'data>]) -> Self {
+        let mut lines = Self::default();
+        let (mut known, mut packer) = (Known::default(), Packer::default());
+        for unit in units {
+            lines.join(Batched::pack(unit, &mut packer), &mut known, &mut Report::default());
+        }
+        lines
+    }
+
     /// True when nothing is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -120,11 +133,8 @@ impl<'data> Lines<'data> {
             report.skip("units beyond 4,294,967,295");
             return;
         };
-        let files: Box<[u32]> = unit
-            .files
-            .iter()
-            .map(|&file| known.file(file, &mut self.files))
-            .collect();
+        let files: Box<[u32]> =
+            unit.files.iter().map(|&file| known.file(file, &mut self.files)).collect();
         let place = |index: u32| usize::try_from(index).unwrap_or(usize::MAX);
         let functions: Box<[u32]> = unit
             .functions
@@ -185,6 +195,7 @@ impl<'data> Batched<'data> {
                 unit: NONE,
                 bytes: (start, end),
                 function: root.map_or(NONE, |root| root.function),
+                inside: piece.root != NONE,
                 entry: piece.entry,
             });
         }

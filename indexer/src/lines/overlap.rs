@@ -32,10 +32,11 @@ pub(super) struct Segment {
 /// its end the one around it goes on. Of several that start together the
 /// shortest answers first; of those that are equally long the one of the
 /// smallest rank, then the first.
-pub(super) fn settle(claims: &mut Vec<Claim>) -> Vec<Segment> {
+pub(super) fn settle(claims: &mut [Claim]) -> Vec<Segment> {
     // The winner comes last, since the last that starts is on top.
     claims.sort_by(|a, b| {
-        let key = |c: &Claim| (c.start, std::cmp::Reverse(c.end), std::cmp::Reverse((c.rank, c.piece)));
+        let key =
+            |c: &Claim| (c.start, std::cmp::Reverse(c.end), std::cmp::Reverse((c.rank, c.piece)));
         key(a).cmp(&key(b))
     });
     let mut segments: Vec<Segment> = Vec::with_capacity(claims.len());
@@ -69,7 +70,7 @@ fn answer_until(limit: u64, at: &mut u64, open: &mut Vec<Claim>, segments: &mut 
 }
 
 /// Adds the parts of `claims` that no segment covers; the first claim wins.
-pub(super) fn fill(segments: Vec<Segment>, claims: &mut Vec<Claim>) -> Vec<Segment> {
+pub(super) fn fill(segments: Vec<Segment>, claims: &mut [Claim]) -> Vec<Segment> {
     if claims.is_empty() {
         return segments;
     }

@@ -128,15 +128,6 @@ pub(super) struct Packer {
     chain: Vec<u32>,
 }
 
-/// What packing a piece has counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Packed {
-    /// Bytes it came to.
-    pub(super) bytes: u64,
-    /// Rows.
-    pub(super) rows: u64,
-}
-
 impl Packer {
     /// Appends a piece; counts in `uses` how often each function has a node.
     pub(super) fn piece(
@@ -145,8 +136,7 @@ impl Packer {
         piece: &Piece,
         uses: &mut [u32],
         out: &mut Vec<u8>,
-    ) -> Packed {
-        let before = out.len();
+    ) {
         let rows = rows_of(unit, piece);
         self.local.resize(unit.nodes.len(), 0);
         for row in rows {
@@ -182,10 +172,6 @@ impl Packer {
             if let Some(slot) = self.local.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
                 *slot = 0;
             }
-        }
-        Packed {
-            bytes: u64::try_from(out.len().saturating_sub(before)).unwrap_or(0),
-            rows: u64::try_from(rows.len()).unwrap_or(0),
         }
     }
 
@@ -264,8 +250,7 @@ mod tests {
         };
         let piece = Piece { section: 0, start: 0, size: 20, root: 0, entry: true, rows: 0..4 };
         let (mut bytes, mut uses) = (Vec::new(), vec![0; 8]);
-        let packed = Packer::default().piece(&unit, &piece, &mut uses, &mut bytes);
-        assert_eq!(packed, Packed { bytes: bytes.len() as u64, rows: 4 });
+        Packer::default().piece(&unit, &piece, &mut uses, &mut bytes);
         let mut numbers = Numbers::new(&bytes);
         let mut nodes = Vec::new();
         numbers.nodes(&mut nodes);

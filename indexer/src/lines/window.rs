@@ -196,7 +196,7 @@ impl Windows {
         let plain = self.entries.iter().filter(|(_, file)| !own_file(file)).count();
         let gap = self.pending.iter().any(|(_, origin)| origin.is_none());
         // The first entry is a node. A gap behind entries with files has one too.
-        let gap_at = gap.then(|| if plain > 0 { plain } else { self.entries.len() });
+        let gap_at = gap.then_some(if plain > 0 { plain } else { self.entries.len() });
         if let Some(gap_at) = gap_at {
             self.entries.insert(gap_at, (WIDE_GAP, (plain == 0).then_some(NONE)));
         }
@@ -206,8 +206,11 @@ impl Windows {
             i16::try_from(distance).ok().filter(|&distance| distance != i16::MIN)
         };
         let is_gap = |at: usize| gap_at == Some(at);
-        let wide =
-            self.entries.iter().enumerate().any(|(at, (node, _))| !is_gap(at) && near(*node).is_none());
+        let wide = self
+            .entries
+            .iter()
+            .enumerate()
+            .any(|(at, (node, _))| !is_gap(at) && near(*node).is_none());
         let columns =
             self.pending.iter().any(|(_, origin)| origin.is_some_and(|origin| origin.column != 0));
         let files = self.entries.iter().filter(|(_, file)| own_file(file)).count();
@@ -215,7 +218,9 @@ impl Windows {
         let out = &mut self.lines;
         out.push(less_one(self.pending.len()));
         out.push(less_one(self.entries.len()));
-        out.push(flag(wide, WINDOW_WIDE) | flag(columns, WINDOW_COLUMNS) | flag(files > 0, WINDOW_FILES));
+        out.push(
+            flag(wide, WINDOW_WIDE) | flag(columns, WINDOW_COLUMNS) | flag(files > 0, WINDOW_FILES),
+        );
         if files > 0 {
             out.push(less_one(files));
         }
@@ -236,7 +241,10 @@ impl Windows {
             let at = match origin {
                 Some(origin) => {
                     let wanted = (origin.node, origin.file);
-                    entries.iter().enumerate().position(|(at, e)| *e == wanted && gap_at != Some(at))
+                    entries
+                        .iter()
+                        .enumerate()
+                        .position(|(at, e)| *e == wanted && gap_at != Some(at))
                 }
                 None => gap_at,
             };
@@ -257,9 +265,10 @@ impl Windows {
             }
             _ => out.extend(picks),
         }
-        let lines = self.pending.iter().map(|(_, origin)| {
-            origin.map_or((0, 0), |origin| (short_line(&origin), origin.line))
-        });
+        let lines = self
+            .pending
+            .iter()
+            .map(|(_, origin)| origin.map_or((0, 0), |origin| (short_line(&origin), origin.line)));
         out.extend(lines.clone().map(|(short, _)| short));
         let values = self.pending.iter().map(|(_, origin)| {
             let column = origin.map_or(0, |origin| origin.column);

@@ -15,8 +15,7 @@ fn an_inner_function_answers_and_the_outer_one_goes_on() {
     let mut claims = vec![claim(0, 100, 0, 0), claim(20, 30, 1, 0), claim(25, 40, 2, 0)];
     let segments = settle(&mut claims);
     let segment = |start, end, piece| Segment { start, end, piece };
-    let expected =
-        [segment(0, 20, 0), segment(20, 25, 1), segment(25, 40, 2), segment(40, 100, 0)];
+    let expected = [segment(0, 20, 0), segment(20, 25, 1), segment(25, 40, 2), segment(40, 100, 0)];
     assert_eq!(segments, expected);
 }
 
@@ -28,8 +27,8 @@ fn of_folded_functions_the_named_one_answers_then_the_first() {
 
 #[test]
 fn rows_outside_functions_fill_what_is_left() {
-    let settled = settle(&mut vec![claim(10, 20, 0, 0), claim(30, 40, 1, 0)]);
-    let segments = fill(settled, &mut vec![claim(0, 35, 2, 0), claim(32, 50, 3, 0)]);
+    let settled = settle(&mut [claim(10, 20, 0, 0), claim(30, 40, 1, 0)]);
+    let segments = fill(settled, &mut [claim(0, 35, 2, 0), claim(32, 50, 3, 0)]);
     let segment = |start, end, piece| Segment { start, end, piece };
     let expected = [
         segment(0, 10, 2),
