@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Image, Store};
 
+pub mod dwarf;
 pub mod elf;
 pub mod kallsyms;
 pub mod macho;
