@@ -14,6 +14,8 @@ mod debug;
 pub mod elf;
 pub mod kallsyms;
 pub mod macho;
+#[cfg(test)]
+mod rows;
 
 /// What to read, and from where.
 #[derive(Clone, Debug, Default)]

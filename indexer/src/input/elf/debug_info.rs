@@ -9,7 +9,8 @@ use std::path::Path;
 use super::companion::{DebugLink, Found, Wanted};
 use super::debug_sections::{self, Flavour};
 use super::header::File;
-use super::{Main, machine};
+use super::relocate::Spread;
+use super::{Main, layout, machine};
 use crate::input::ReadOptions;
 use crate::input::debug::linked_addresses;
 use crate::model::{Companion, DebugInfo, Image, Source, Store};
@@ -80,17 +81,26 @@ impl<'data> Main<'data> {
         store: &'data Store,
         image: &mut Image<'data>,
     ) -> Option<DebugInfo<'data>> {
-        if !debug_sections::has_info(file, Flavour::Plain) || file.is_relocatable() {
+        if !debug_sections::has_info(file, Flavour::Plain) {
             return None;
         }
-        let sections = debug_sections::load(file, Flavour::Plain, &label, store, &mut image.report);
+        let report = &mut image.report;
+        let (sections, addresses) = if file.is_relocatable() {
+            let spread = Spread::new(file);
+            let places = layout::match_sections(&self.layout, &self.file, file);
+            let sections = debug_sections::load_relocated(file, &spread, &label, store, report);
+            (sections, spread.map(file, &places))
+        } else {
+            let sections = debug_sections::load(file, Flavour::Plain, &label, store, report);
+            (sections, linked_addresses(&self.layout.sections))
+        };
         (!sections.info.is_empty()).then(|| DebugInfo {
             label,
             sections,
             supplementary: None,
             split: Vec::new(),
             package: None,
-            addresses: linked_addresses(&self.layout.sections),
+            addresses,
             machine: machine::machine(file),
         })
     }

@@ -40,6 +40,8 @@ mod machine;
 mod notes;
 mod opd;
 mod plt;
+mod relocate;
+mod relocate_types;
 mod rules;
 mod stubs;
 mod symbols;

@@ -19,6 +19,7 @@ mod cases;
 mod companions;
 mod debug;
 mod hostile;
+mod relocated;
 mod stubs;
 mod tables;
 
