@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::input::{InputError, ReadOptions};
 use crate::model::{Image, Source, Store, Symbol};
 
+mod alt;
 mod builder;
 mod cases;
 mod companions;
