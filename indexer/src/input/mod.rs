@@ -15,6 +15,8 @@ pub mod dwarf;
 pub mod elf;
 pub mod kallsyms;
 pub mod macho;
+#[cfg(test)]
+mod rows;
 
 /// What to read, and from where.
 #[derive(Clone, Debug, Default)]

@@ -12,6 +12,7 @@ use object::endian::Endianness;
 
 use super::bytes::{self, Budget};
 use super::header::{File, Section, with_class};
+use super::relocate::{Spread, relocate};
 use crate::input::compressed::{self, Method};
 use crate::input::debug::slot;
 use crate::model::{DwarfSections, Report, Store};
@@ -29,10 +30,9 @@ pub(super) enum Flavour {
 /// One section that is wanted.
 pub(super) struct Piece<'data> {
     /// Its number.
-    #[expect(dead_code)]
     pub(super) number: u32,
     /// Its name after `.debug_`.
-    name: &'data [u8],
+    pub(super) name: &'data [u8],
     /// Its contents.
     pub(super) bytes: Cow<'data, [u8]>,
 }
@@ -55,6 +55,19 @@ pub(super) fn load<'data>(
     report: &mut Report,
 ) -> DwarfSections<'data> {
     join(pieces(file, flavour, label, report), store)
+}
+
+/// The debug sections of a relocatable file, its sections being laid out so.
+pub(super) fn load_relocated<'data>(
+    file: &File<'data>,
+    spread: &Spread,
+    label: &str,
+    store: &'data Store,
+    report: &mut Report,
+) -> DwarfSections<'data> {
+    let mut pieces = pieces(file, Flavour::Plain, label, report);
+    relocate(file, spread, &mut pieces, report);
+    join(pieces, store)
 }
 
 /// The name after `.debug_` (or `.zdebug_`), when the section is of that flavour.

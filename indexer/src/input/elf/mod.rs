@@ -19,6 +19,7 @@ use std::path::Path;
 use object::elf;
 
 use self::bytes::Budget;
+use self::debug_info::Search;
 use self::dynamic::Dynamic;
 use self::header::File;
 use self::layout::{Layout, Place};
@@ -30,6 +31,7 @@ use crate::model::{AddressKind, Format, Image, Report, Source, Store};
 
 mod bytes;
 mod companion;
+mod debug_alt;
 mod debug_info;
 mod debug_sections;
 mod debugdata;
@@ -39,7 +41,10 @@ mod layout;
 mod machine;
 mod notes;
 mod opd;
+mod places;
 mod plt;
+mod relocate;
+mod relocate_types;
 mod rules;
 mod stubs;
 mod symbols;
@@ -111,7 +116,7 @@ pub fn read<'store>(
     let main = Main::new(file, layout);
     let has_symtab = main.read_own_tables(&mut image);
     main.read_debug_data(path, store, &mut image);
-    main.read_debug_info(path, has_symtab, options, store, &mut image);
+    main.read_debug_info(&Search { path, options, store }, has_symtab, &mut image);
     plt::read(&main.file, &main.layout.places, main.dynamic.as_ref(), store, &mut image);
     image.sections = main.layout.sections;
     Ok(image)
