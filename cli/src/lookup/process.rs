@@ -5,7 +5,6 @@
 //! never reads its memory.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use symidx::format::SEGMENT_EXECUTE;
@@ -17,6 +16,7 @@ use super::query::Query;
 use crate::failure::Failure;
 use crate::options::{ReadArgs, parse_address};
 use crate::source::{self, Source};
+use crate::text::os_str;
 use crate::ui::Ui;
 
 /// The mappings of a process and the indexes of its files.
@@ -170,16 +170,6 @@ impl Mapping {
             path => Ok(Path::new(os_str(path))),
         }
     }
-}
-
-#[cfg(unix)]
-fn os_str(bytes: &[u8]) -> &OsStr {
-    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
-}
-
-#[cfg(not(unix))]
-fn os_str(bytes: &[u8]) -> &OsStr {
-    OsStr::new(std::str::from_utf8(bytes).unwrap_or(""))
 }
 
 /// The first word of a line, and what follows it.
