@@ -3,7 +3,7 @@
 //! In: frames of the library. Out: plain values with bytes that print as they
 //! are. A chain that breaks is never shown in part: the caller is told.
 
-use symidx::{Corrupt, Frame, Frames, SourceFile};
+use symidx::{Corrupt, Frame, Frames, SourceFile, Symbol};
 
 use crate::text::bytes_of;
 
@@ -82,6 +82,46 @@ pub(crate) fn collect<'i>(frames: Frames<'i>) -> Result<Vec<FrameText<'i>>, Corr
     frames.map(|frame| frame.map(FrameText::from)).collect()
 }
 
+/// The frames of one answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chain<'i> {
+    /// Innermost first.
+    pub(crate) frames: Vec<FrameText<'i>>,
+    /// What broke the chain: then only the symbol's own frame is left of it.
+    pub(crate) damage: Option<Corrupt>,
+}
+
+impl<'i> Chain<'i> {
+    /// The whole chain; where a part of it is damaged, the symbol alone.
+    pub(crate) fn new(
+        frames: Result<Frames<'i>, Corrupt>,
+        symbol: Option<&Symbol<'i>>,
+        inlines: bool,
+    ) -> Self {
+        match frames.and_then(collect) {
+            Ok(frames) if inlines => Self { frames, damage: None },
+            Ok(frames) => {
+                Self { frames: without_inlines(&frames).into_iter().collect(), damage: None }
+            }
+            Err(corrupt) => {
+                let alone = symbol.map(|symbol| FrameText {
+                    function: Some(bytes_of(symbol.name())),
+                    ..FrameText::default()
+                });
+                Self { frames: alone.into_iter().collect(), damage: Some(corrupt) }
+            }
+        }
+    }
+}
+
+/// The one frame that stands for a chain without its inlined functions: the
+/// name of the outermost function, all else of the innermost, as
+/// llvm-symbolizer --no-inlines gives it.
+fn without_inlines<'i>(frames: &[FrameText<'i>]) -> Option<FrameText<'i>> {
+    let (innermost, outermost) = (frames.first()?, frames.last()?);
+    Some(FrameText { function: outermost.function, inlined: false, ..*innermost })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +141,29 @@ mod tests {
             path.write(&mut out);
             assert_eq!((out.as_slice(), path.base()), (joined.as_bytes(), base.as_bytes()));
         }
+    }
+
+    #[test]
+    fn without_inlines_the_outermost_function_is_at_the_innermost_place() {
+        let path = |name| Some(PathText { directory: b"/s", name });
+        let inner = FrameText {
+            function: Some(b"inner"),
+            file: path(b"a.c"),
+            line: Some(2),
+            column: Some(75),
+            inlined: true,
+            ..FrameText::default()
+        };
+        let outer = FrameText {
+            function: Some(b"outer"),
+            file: path(b"b.c"),
+            line: Some(7),
+            column: Some(10),
+            declared_line: Some(6),
+            ..FrameText::default()
+        };
+        let one = FrameText { function: Some(b"outer"), inlined: false, ..inner };
+        assert_eq!(without_inlines(&[inner, outer]), Some(one));
+        assert_eq!(without_inlines(&[]), None);
     }
 }
