@@ -18,6 +18,7 @@ mod lookup;
 mod man;
 mod options;
 mod output;
+mod progress;
 mod source;
 mod text;
 mod ui;

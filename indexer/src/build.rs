@@ -16,6 +16,7 @@ use crate::input::{self, Input, InputError, ReadOptions};
 use crate::layout::{self, LayoutError, LayoutOptions};
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
+use crate::progress::Listener;
 use crate::publish::{PublishError, publish};
 use crate::write::{Contents, write};
 
@@ -36,6 +37,8 @@ pub struct BuildOptions {
     /// Leave an index of the same build-id or UUID that has more symbols where
     /// it is, with a warning: a stripped copy does not replace its original.
     pub keep_richer: bool,
+    /// Who is told how far the build has come.
+    pub progress: Listener,
 }
 
 /// Whether anything had to be done.
@@ -274,6 +277,7 @@ impl<'store> Source<'store> {
         store: &'store Store,
         options: &BuildOptions,
     ) -> Result<Self, BuildError> {
+        options.progress.phase("reading symbols", 0);
         Ok(Self {
             path: input.path.clone(),
             image: input::read_bytes(&input.path, input.data, store, &options.read)?,
@@ -330,6 +334,7 @@ impl<'store> Source<'store> {
 
     /// Settles the symbols and lays them out: all that does not need hashes.
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
+        options.progress.phase("laying out", 0);
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
         let nothing = normalised.names.is_empty() && normalised.names_only.is_empty();
@@ -398,6 +403,7 @@ impl<'store> Prepared<'store> {
         hashes: Hashes,
         options: &BuildOptions,
     ) -> Result<Finished<'store>, BuildError> {
+        options.progress.phase("writing", 0);
         let report = &self.source.image.report;
         let metadata = Metadata {
             producer: concat!("symidx ", env!("CARGO_PKG_VERSION")).to_owned(),

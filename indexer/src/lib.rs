@@ -14,6 +14,7 @@ pub mod input;
 pub mod layout;
 pub mod model;
 pub mod normalise;
+pub mod progress;
 pub mod publish;
 pub mod write;
 
