@@ -14,9 +14,10 @@ use symidx::metadata::Metadata;
 
 use crate::input::{self, Input, InputError, ReadOptions};
 use crate::layout::{self, LayoutError, LayoutOptions};
-use crate::lines;
+use crate::lines::{self, LineOptions};
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
+use crate::progress::Listener;
 use crate::publish::{PublishError, publish};
 use crate::write::{Contents, write};
 
@@ -30,6 +31,8 @@ pub struct BuildOptions {
     /// Symbols only, no lines (lines are not built yet: the option is part of
     /// an index's identity already).
     pub names_only: bool,
+    /// Bound on anonymous memory in bytes: less DWARF is read at once.
+    pub max_memory: Option<u64>,
     /// Rebuild even when the index is already the right one.
     pub force: bool,
     /// Publish an index without symbols instead of failing.
@@ -37,6 +40,8 @@ pub struct BuildOptions {
     /// Leave an index of the same build-id or UUID that has more symbols where
     /// it is, with a warning: a stripped copy does not replace its original.
     pub keep_richer: bool,
+    /// Who is told how far the build has come.
+    pub progress: Listener,
 }
 
 /// Whether anything had to be done.
@@ -279,6 +284,7 @@ impl<'store> Source<'store> {
         store: &'store Store,
         options: &BuildOptions,
     ) -> Result<Self, BuildError> {
+        options.progress.phase("reading symbols", 0);
         let names_only = options.names_only || options.read.names_only;
         let read = ReadOptions { names_only, ..options.read.clone() };
         Ok(Self {
@@ -340,7 +346,9 @@ impl<'store> Source<'store> {
 
     /// Settles the symbols and lays them out: all that does not need hashes.
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
-        let lines = lines::read(&mut self.image, lines::LineOptions::default());
+        let line_options = LineOptions::new(options.max_memory, options.progress.clone());
+        let lines = lines::read(&mut self.image, &line_options);
+        options.progress.phase("laying out", 0);
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
         let nothing = normalised.names.is_empty() && normalised.names_only.is_empty();
@@ -414,6 +422,7 @@ impl<'store> Prepared<'store> {
         hashes: Hashes,
         options: &BuildOptions,
     ) -> Result<Finished<'store>, BuildError> {
+        options.progress.phase("writing", 0);
         let report = &self.source.image.report;
         let metadata = Metadata {
             producer: concat!("symidx ", env!("CARGO_PKG_VERSION")).to_owned(),

@@ -19,8 +19,7 @@ use symidx::{ImageSectionId, Index, Svma};
 use symidx_indexer::layout::{self, LayoutOptions};
 use symidx_indexer::lines::EncodedLines;
 use symidx_indexer::model::{
-    AddressKind, Binding, Format, Image, Kind, Machine, NO_VERSION, Report, Section, Segment,
-    Source, Symbol,
+    AddressKind, Binding, Image, Kind, NO_VERSION, Report, Section, Segment, Source, Symbol,
 };
 use symidx_indexer::normalise::{NormaliseOptions, Normalised, Owner, normalise};
 use symidx_indexer::write::{Contents, write};

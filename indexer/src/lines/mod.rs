@@ -16,6 +16,7 @@ use rayon::prelude::*;
 use crate::input::dwarf::Units;
 use crate::model::lines::{Function, NONE, SourceFile, UnitLines};
 use crate::model::{DebugInfo, Image, Report};
+use crate::progress::Listener;
 use pack::Packer;
 
 mod encode;
@@ -28,18 +29,26 @@ mod window;
 pub use encode::{EncodedLines, encode};
 pub use symbols::add_symbols;
 
-/// How much is read at once.
-#[derive(Clone, Copy, Debug)]
+/// How much is read at once, and who is told.
+#[derive(Clone, Debug)]
 pub struct LineOptions {
     /// Bytes of DWARF in a batch of units that are read side by side.
-    pub batch: u64,
+    batch: u64,
+    progress: Listener,
 }
 
-impl Default for LineOptions {
-    fn default() -> Self {
-        Self { batch: 48 << 20 }
+impl LineOptions {
+    /// Batches that keep a build below a bound on anonymous memory, as far as
+    /// they decide it: a unit takes a few times its DWARF while it is read.
+    #[must_use]
+    pub fn new(max_memory: Option<u64>, progress: Listener) -> Self {
+        let batch = max_memory.map_or(MAX_BATCH, |bound| (bound / 32).clamp(1, MAX_BATCH));
+        Self { batch, progress }
     }
 }
+
+/// More at once is not faster.
+const MAX_BATCH: u64 = 32 << 20;
 
 /// A contiguous stretch of code of one function (or of none), packed.
 #[derive(Clone, Copy, Debug)]
@@ -81,14 +90,18 @@ pub struct Lines<'data> {
 
 impl<'data> Lines<'data> {
     /// Reads all DWARF of an image.
-    pub fn read(debug: &[DebugInfo<'data>], options: LineOptions, report: &mut Report) -> Self {
+    pub fn read(debug: &[DebugInfo<'data>], options: &LineOptions, report: &mut Report) -> Self {
         let mut lines = Self::default();
         let mut known = Known::default();
-        for info in debug {
-            let units = Units::open(info, report);
+        let all: Vec<_> = debug.iter().map(|info| Units::open(info, report)).collect();
+        let count = all.iter().fold(0usize, |sum, units| sum.saturating_add(units.len()));
+        if count > 0 {
+            options.progress.phase("reading DWARF", count);
+        }
+        for units in &all {
             let mut next = 0usize;
             while next < units.len() {
-                let end = batch_end(&units, next, options.batch);
+                let end = batch_end(units, next, options.batch);
                 let batch: Vec<_> = (next..end)
                     .into_par_iter()
                     .map_init(Packer::default, |packer, unit| {
@@ -101,6 +114,7 @@ impl<'data> Lines<'data> {
                     report.absorb(unit_report);
                     lines.join(unit, &mut known, report);
                 }
+                options.progress.advance(end.saturating_sub(next));
                 next = end;
             }
         }
@@ -247,7 +261,7 @@ impl<'data> Known<'data> {
 }
 
 /// The image's DWARF, read; its functions that no table names become symbols.
-pub fn read<'data>(image: &mut Image<'data>, options: LineOptions) -> Lines<'data> {
+pub fn read<'data>(image: &mut Image<'data>, options: &LineOptions) -> Lines<'data> {
     let debug = std::mem::take(&mut image.debug);
     let lines = Lines::read(&debug, options, &mut image.report);
     add_symbols(&lines, image);

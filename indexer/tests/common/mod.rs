@@ -3,7 +3,7 @@
 use symidx_indexer::model::{AddressKind, Format, Image, Machine, Report};
 
 /// An image without sections and symbols.
-pub fn image(relocatable: bool) -> Image<'static> {
+pub(crate) fn image(relocatable: bool) -> Image<'static> {
     Image {
         format: Format::Elf,
         addresses: match relocatable {
