@@ -713,6 +713,15 @@ class Dwarf:
         found = {i for lo, hi, i in self.table[:bisect.bisect_right(self.table, (address, 1 << 65, 0))] if address < hi}
         return [unit for i, (unit, known) in enumerate(self.everywhere) if i in found or not known]
 
+    def outside(self, address):
+        """Rows that hold `address`, of units whose ranges do not: one answer of one frame each."""
+        held, out = set(self.units(address)), []
+        for unit, _ in self.everywhere:
+            if unit not in held:
+                lines = unit.lines()
+                out += [[Fact(None, None, lines, *row[1:])] for row in lines.rows(address)]
+        return out
+
     def answers(self, address):
         out = []
         for unit in self.units(address):

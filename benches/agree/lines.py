@@ -28,6 +28,7 @@ import dwarf
 import model as M
 import quirks
 import relocate
+from programs import build as programs
 
 SEED = 20240229
 Frame = collections.namedtuple("Frame", "function file line column")     # unknown: "", "", 0, 0
@@ -61,8 +62,6 @@ def ask_symidx(args, index, queries):
 
 def ask_llvm(args, path, addrs):
     cmd = [args.llvm_symbolizer, "-e", path, "--inlines", "--no-demangle", "--no-untag-addresses", "--output-style=JSON"]
-    if args.dwp:
-        cmd.append("--dwp=" + args.dwp)
     out = []
     for line in agree.ask(cmd, [hex(a) for a in addrs]):
         o = json.loads(line.decode("utf-8", "backslashreplace"))
@@ -116,8 +115,9 @@ def play_symidx(facts, addrs):
 class Facts:
     """What the symbol tables and DWARF say, asked for differing addresses only."""
 
-    def __init__(self, path, tmp, dwp=None):
-        self.path, self.tmp, self.dwp = path, tmp, dwp
+    def __init__(self, path, tmp):
+        self.path, self.tmp = path, tmp
+        self.dwp = path + ".dwp" if os.path.exists(path + ".dwp") else None
         self.model = M.load_elf(path)
         self.where = self.model.debug or path
         self._dwarf, self._answers, self._files = None, {}, None
@@ -210,6 +210,13 @@ def line_0(frames):
 def classes(tool, addr, mine, theirs, facts):
     """The names of the classes that prove the difference; empty when nothing does."""
     answers = facts.answers(addr)
+    if not answers and any(f.file for f in mine):
+        for chain in facts.dwarf.outside(addr):
+            if spelling(mine, chain, addr, facts, "symidx") is not None:
+                other = spelling(theirs, chain, addr, facts, tool)
+                silent = len(theirs) <= 1 and not any(f.file or f.line for f in theirs) and (not theirs or theirs[0].function in facts.symbols(addr))
+                return other if other else {"outside every unit"} if silent else set()
+        return set()
     if not answers:
         return quirks.symbols_alone(tool, addr, mine, theirs, facts, spelling)
     ours = [(chain, used) for chain in answers if (used := spelling(mine, chain, addr, facts, "symidx")) is not None]
@@ -242,7 +249,7 @@ def show(frames):
 def compare(path, args, tmp):
     report, began = Report(), time.monotonic()
     plain, name_of = relocate.linked(path, tmp)
-    facts = Facts(plain, tmp, args.dwp)
+    facts = Facts(plain, tmp)
     code = [(r.start, r.end, r.name) for r in facts.model.regions if r.exec and r.end > r.start]
     drawn = draw(code, args.count * 5 // 4)
     addrs = sorted(drawn)
@@ -250,8 +257,7 @@ def compare(path, args, tmp):
     if args.self_test:
         mine = play_symidx(facts, addrs)
     else:
-        index, _ = agree.build(args, path, tmp), None
-        mine = ask_symidx(args, index, [name_of(a) for a in addrs])
+        mine = ask_symidx(args, agree.build(args, path, tmp), [name_of(a) for a in addrs])
     tools = {}
     if args.llvm_symbolizer:
         tools["llvm"] = ask_llvm(args, plain, addrs)
@@ -303,10 +309,9 @@ def main():
     p.add_argument("binary", nargs="*")
     p.add_argument("--symidx", default="symidx", help="the program under test")
     p.add_argument("--self-test", action="store_true", help="dwarf.py plays symidx's part")
-    p.add_argument("--programs", action="store_true", help="build and compare programs/")
+    p.add_argument("--programs", nargs="*", metavar="WAY", help="build programs/ in these ways (all) and compare each")
     p.add_argument("--count", type=int, default=20_000, help="addresses of each binary (%(default)s)")
     p.add_argument("--no-eu", dest="eu", action="store_false", help="do not ask eu-addr2line")
-    p.add_argument("--dwp", help="package of split units, for the tools that must be told")
     p.add_argument("--llvm-symbolizer", default=shutil.which(M.llvm("llvm-symbolizer")) or shutil.which("llvm-symbolizer-19"))
     p.add_argument("--build-arg", action="append", default=[], help="passed on to symidx build")
     p.add_argument("--lookup-arg", action="append", default=[], help="passed on to symidx lookup")
@@ -314,17 +319,25 @@ def main():
     p.add_argument("--examples", type=int, default=0, help="print so many answers of each class, too")
     p.add_argument("--markdown", metavar="FILE", help="write the tables there")
     args = p.parse_args()
-    args.code_only, args.no_debug_file, args.lines = False, False, True
+    args.code_only, args.no_debug_file, args.lines, args.kallsyms, args.modules, args.arch = False, False, True, False, None, None
     if args.eu and not shutil.which("eu-addr2line"):
         agree.note(args, "SKIPPED: eu-addr2line is not installed")
         args.eu = False
     if not args.llvm_symbolizer:
         agree.note(args, "SKIPPED: llvm-symbolizer is not installed")
+    if not args.binary and args.programs is None:
+        p.error("a BINARY or --programs")
     reports = []
     for path in args.binary:
         with tempfile.TemporaryDirectory() as tmp:
             reports.append((os.path.basename(path), compare(path, args, tmp)))
         print(table(reports[-1:]), flush=True)
+    if args.programs is not None:
+        with tempfile.TemporaryDirectory() as base:
+            for name, path in programs.build(base, lambda text: agree.note(args, text), args.programs):
+                with tempfile.TemporaryDirectory() as tmp:
+                    reports.append((name, compare(path, args, tmp)))
+                print(table(reports[-1:]), flush=True)
     if args.markdown:
         with open(args.markdown, "w") as f:
             f.write(table(reports) + "\n## The classes\n\n| class | why the answers differ |\n|---|---|\n" +

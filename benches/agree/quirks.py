@@ -15,6 +15,7 @@ CLASSES = {
     "column of line 0": "llvm gives the column of a row that has no line",
     "file symbol": "no line row: llvm names the file by the STT_FILE symbol in front of the function's symbol",
     "symbols alone": "DWARF says nothing here; the difference is one of symbol tables (`agree.py` explains those)",
+    "outside every unit": "a line row holds the address, but no unit's ranges do (padding, mostly): llvm goes by the ranges and says nothing, symidx gives file and line",
     "several answers": "the DIEs give several chains of functions (folded code, overlapping units); both answers are among them",
     "eu: directory 0 joined to itself": "DWARF 5's directory 0 is the compilation directory; where it is relative, elfutils puts the compilation directory in front again",
     "eu: not in .debug_aranges": "elfutils finds units by `.debug_aranges`, which has this address nowhere (Go leaves it out): it knows the symbol alone",
@@ -82,14 +83,15 @@ def eu_chain(unit, lines, address, here):
 
 def eu_way(addr, theirs, facts, spelling, row_at=None):
     """The classes that turn DWARF into elfutils' answer, or None. eu-addr2line asks the functions of `addr`, prints the innermost
-    one, and takes the callers from the first address of the line row that holds `addr` (`row_at`, where it finds another row)."""
+    one, and takes the callers from the first address of the line row that holds `addr`; behind the end of a sequence, that of the
+    sequence's last row (`row_at`: its last byte)."""
     row_at = addr if row_at is None else row_at
     if not facts.dwarf.in_aranges(row_at):
         alone = len(theirs) <= 1 and not any(f.file or f.line for f in theirs) and (not theirs or theirs[0].function in facts.symbols(addr))
         return {"eu: not in .debug_aranges"} if alone else None
     for unit in facts.dwarf.units(row_at):
         inner, lines = facts.dwarf.inner(unit), unit.lines()
-        for row in lines.rows(row_at):
+        for row in lines.rows(row_at) if row_at == addr else [rows[-2] for _, high, rows in lines.sequences if high == row_at + 1]:
             here = (lines, *row[1:])
             asked, start = eu_chain(inner, lines, addr, here), eu_chain(inner, lines, row[0], here)
             if not theirs or asked and spelling(theirs, asked[:1] + start[1:], addr, facts, "eu") is None:
