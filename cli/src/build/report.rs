@@ -185,7 +185,8 @@ fn json(out: &mut Vec<u8>, job: &Job, outcome: &Outcome) {
         .field("symbols", number(|report| report.symbols))
         .field("aliases", number(|report| report.aliases))
         .field("functions", number(|report| report.functions))
-        .field("line_rows", 0u64)
+        .field("line_rows", number(|report| report.line_rows))
+        .field("inlined_functions", number(|report| report.inlined_functions))
         .field("bytes", number(|report| report.bytes))
         .field("input_bytes", report.map_or(job.input_bytes, |report| report.input_bytes));
     object.key("seconds").extend_from_slice(format!("{:.6}", outcome.seconds).as_bytes());
