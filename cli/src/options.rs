@@ -37,6 +37,7 @@ impl ReadArgs {
             debug_files: self.debug_files.clone(),
             debug_dirs: self.debug_dirs.clone(),
             auto_debug: !self.no_auto_debug,
+            names_only: false,
             modules: self.modules.clone(),
         }
     }

@@ -14,6 +14,7 @@ use symidx::metadata::Metadata;
 
 use crate::input::{self, Input, InputError, ReadOptions};
 use crate::layout::{self, LayoutError, LayoutOptions};
+use crate::lines::{self, LineOptions};
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
 use crate::progress::Listener;
@@ -30,6 +31,8 @@ pub struct BuildOptions {
     /// Symbols only, no lines (lines are not built yet: the option is part of
     /// an index's identity already).
     pub names_only: bool,
+    /// Bound on anonymous memory in bytes: less DWARF is read at once.
+    pub max_memory: Option<u64>,
     /// Rebuild even when the index is already the right one.
     pub force: bool,
     /// Publish an index without symbols instead of failing.
@@ -63,6 +66,10 @@ pub struct BuildReport {
     pub names_only: u64,
     /// Functions among the symbols.
     pub functions: u64,
+    /// Stretches of code with a source line; neighbours of one place are one.
+    pub line_rows: u64,
+    /// Functions inlined somewhere, each place counted.
+    pub inlined_functions: u64,
     /// Bytes of the index.
     pub bytes: u64,
     /// Bytes of the input.
@@ -278,9 +285,11 @@ impl<'store> Source<'store> {
         options: &BuildOptions,
     ) -> Result<Self, BuildError> {
         options.progress.phase("reading symbols", 0);
+        let names_only = options.names_only || options.read.names_only;
+        let read = ReadOptions { names_only, ..options.read.clone() };
         Ok(Self {
             path: input.path.clone(),
-            image: input::read_bytes(&input.path, input.data, store, &options.read)?,
+            image: input::read_bytes(&input.path, input.data, store, &read)?,
             input_size: u64::try_from(input.data.len()).unwrap_or(u64::MAX),
         })
     }
@@ -317,12 +326,15 @@ impl<'store> Source<'store> {
         if empty && !options.allow_empty {
             return None;
         }
+        let lines = index.line_counts();
         Some(BuildReport {
             status: Status::Fresh,
             symbols: metadata.symbols,
             aliases: index.alias_count().into(),
             names_only: index.names_only_count().into(),
             functions: metadata.functions,
+            line_rows: lines.rows,
+            inlined_functions: lines.inlined,
             bytes: u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX),
             input_bytes: self.input_size,
             id: id_text(&self.image, &hashes.input),
@@ -334,6 +346,8 @@ impl<'store> Source<'store> {
 
     /// Settles the symbols and lays them out: all that does not need hashes.
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
+        let line_options = LineOptions::new(options.max_memory, options.progress.clone());
+        let lines = lines::read(&mut self.image, &line_options);
         options.progress.phase("laying out", 0);
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
@@ -344,10 +358,13 @@ impl<'store> Source<'store> {
         }
         let named = normalised.owners.iter().filter(|owner| !owner.is_unnamed());
         let symbols = u64::try_from(named.count()).unwrap_or(u64::MAX);
-        let plan = layout::plan(&self.image, normalised, LayoutOptions::default(), &mut report)
-            .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
+        let lines = lines::encode(&lines, &self.image, &normalised, &mut report);
+        let (line_rows, inlined) = (lines.rows, lines.inlined);
+        let plan =
+            layout::plan(&self.image, normalised, lines, LayoutOptions::default(), &mut report)
+                .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
         self.image.report = report;
-        Ok(Prepared { source: self, plan, symbols })
+        Ok(Prepared { source: self, plan, symbols, line_rows, inlined })
     }
 
     fn identity(&self, hashes: &Hashes) -> Identity {
@@ -395,6 +412,8 @@ struct Prepared<'store> {
     source: Source<'store>,
     plan: layout::Plan<'store>,
     symbols: u64,
+    line_rows: u64,
+    inlined: u64,
 }
 
 impl<'store> Prepared<'store> {
@@ -476,7 +495,7 @@ impl<'store> Finished<'store> {
     }
 
     fn report(&self, bytes: u64) -> BuildReport {
-        let Prepared { source, plan, symbols } = &self.prepared;
+        let Prepared { source, plan, symbols, line_rows, inlined } = &self.prepared;
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         BuildReport {
             status: Status::Built,
@@ -484,6 +503,8 @@ impl<'store> Finished<'store> {
             aliases: count(plan.aliases.len()),
             names_only: count(plan.names_only.len()),
             functions: plan.functions,
+            line_rows: *line_rows,
+            inlined_functions: *inlined,
             bytes,
             input_bytes: source.input_size,
             id: id_text(&source.image, &self.input_hash),

@@ -168,6 +168,8 @@ pub enum Source {
     DebugFile = 3,
     /// Synthesized from PLT relocations.
     Plt = 4,
+    /// A function that only DWARF knows.
+    Dwarf = 5,
 }
 
 /// A section index that means "in no section".
@@ -230,6 +232,16 @@ impl Report {
         if count > 0 {
             let entry = self.skipped.entry(reason).or_default();
             *entry = entry.saturating_add(count);
+        }
+    }
+
+    /// Takes over what another report says.
+    pub fn absorb(&mut self, other: Self) {
+        for (reason, count) in other.skipped {
+            self.skip_many(reason, count);
+        }
+        for warning in other.warnings {
+            self.warn(warning);
         }
     }
 

@@ -29,7 +29,7 @@ pub struct Contents<'a, 'data> {
 }
 
 /// Sections are written in this order: what a lookup touches first, names last.
-const FILE_ORDER: [SectionId; 14] = [
+const FILE_ORDER: [SectionId; 20] = [
     SectionId::IDENTITY,
     SectionId::REGIONS,
     SectionId::SEGMENTS,
@@ -37,6 +37,12 @@ const FILE_ORDER: [SectionId; 14] = [
     SectionId::BUCKETS,
     SectionId::RECORDS,
     SectionId::LARGE,
+    SectionId::LINE_SPANS,
+    SectionId::LINE_WINDOWS,
+    SectionId::LINES,
+    SectionId::INLINES,
+    SectionId::FUNCTIONS,
+    SectionId::FILES,
     SectionId::ALIASES,
     SectionId::NAMES_ONLY,
     SectionId::NAME_BUCKETS,
@@ -59,7 +65,7 @@ pub fn write<W: Write + Seek>(contents: &Contents<'_, '_>, out: W) -> io::Result
         .iter()
         .map(|&(id, offset, size)| SectionEntry {
             id: id.0.into(),
-            flags: if id == SectionId::METADATA { 0 } else { ENTRY_REQUIRED }.into(),
+            flags: if id.is_required() { ENTRY_REQUIRED } else { 0 }.into(),
             encoding: ENCODING_PLAIN.into(),
             entry_size: id.entry_size().unwrap_or(1).into(),
             offset: offset.into(),
@@ -154,6 +160,12 @@ fn section_size(id: SectionId, contents: &Contents<'_, '_>) -> u64 {
         SectionId::NAME_TAGS => length(&plan.name_tags),
         SectionId::METADATA => length(contents.metadata),
         SectionId::NAMES => plan.names.size,
+        SectionId::LINE_SPANS => length(plan.lines.spans.as_bytes()),
+        SectionId::LINE_WINDOWS => u32s(&plan.lines.windows),
+        SectionId::LINES => length(&plan.lines.lines),
+        SectionId::INLINES => length(&plan.lines.inlines),
+        SectionId::FUNCTIONS => length(plan.lines.functions.as_bytes()),
+        SectionId::FILES => length(plan.lines.files.as_bytes()),
         _ => 0,
     }
 }
@@ -179,6 +191,12 @@ fn write_section(
         SectionId::NAME_TAGS => out.write_all(&plan.name_tags),
         SectionId::METADATA => out.write_all(contents.metadata),
         SectionId::NAMES => write_names(&plan.names, out),
+        SectionId::LINE_SPANS => out.write_all(plan.lines.spans.as_bytes()),
+        SectionId::LINE_WINDOWS => write_u32s(&plan.lines.windows, out),
+        SectionId::LINES => out.write_all(&plan.lines.lines),
+        SectionId::INLINES => out.write_all(&plan.lines.inlines),
+        SectionId::FUNCTIONS => out.write_all(plan.lines.functions.as_bytes()),
+        SectionId::FILES => out.write_all(plan.lines.files.as_bytes()),
         _ => Ok(()),
     }
 }

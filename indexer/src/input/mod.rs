@@ -9,9 +9,14 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Image, Store};
 
+mod compressed;
+mod debug;
+pub mod dwarf;
 pub mod elf;
 pub mod kallsyms;
 pub mod macho;
+#[cfg(test)]
+mod rows;
 
 /// What to read, and from where.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +31,8 @@ pub struct ReadOptions {
     pub debug_dirs: Vec<PathBuf>,
     /// Also look beside the file and in the system's debug directories.
     pub auto_debug: bool,
+    /// Symbols only: no debug information is looked for, unpacked or kept.
+    pub names_only: bool,
     /// kallsyms: a `/proc/modules` file, for the modules' ends.
     pub modules: Option<PathBuf>,
 }
@@ -154,7 +161,7 @@ pub struct Input<'store> {
 pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, InputError> {
     let path = binary_of(path)?.into_owned();
     let (data, file) = map_and_file(&path, store, is_input)?;
-    Ok(Input { path, data, file })
+    Ok(Input { path, data, file: file.map(|file| store.keep_file(file)) })
 }
 
 /// The file to read: `path` itself, or the binary inside it when it is a bundle.
@@ -227,6 +234,7 @@ fn is_input(start: &[u8]) -> bool {
 }
 
 /// Maps a file into the store and returns its bytes (empty for an empty file).
+/// The file itself is closed: thousands of companions keep no descriptors.
 ///
 /// # Errors
 /// [`InputError::Io`].
@@ -235,7 +243,7 @@ pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8
 }
 
 /// A file's bytes and the file itself.
-type Mapped<'store> = (&'store [u8], Option<&'store std::fs::File>);
+type Mapped<'store> = (&'store [u8], Option<std::fs::File>);
 
 /// At most this much is read from a pipe or a pseudo file.
 const MAX_UNMAPPED: u64 = 1 << 30;
@@ -276,7 +284,7 @@ fn map_and_file<'store>(
     // is an index that says what was read.
     #[allow(unsafe_code)]
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| io("map", e))?;
-    Ok((store.keep_map(map), Some(store.keep_file(file))))
+    Ok((store.keep_map(map), Some(file)))
 }
 
 #[cfg(unix)]

@@ -14,10 +14,13 @@ use std::path::{Path, PathBuf};
 use crate::input::{InputError, ReadOptions};
 use crate::model::{Image, Source, Store, Symbol};
 
+mod alt;
 mod builder;
 mod cases;
 mod companions;
+mod debug;
 mod hostile;
+mod relocated;
 mod stubs;
 mod tables;
 

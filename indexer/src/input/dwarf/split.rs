@@ -1,0 +1,72 @@
+//! Split DWARF: from a skeleton to the unit that has its DIEs.
+//!
+//! In: an id. Out: the unit with that id, from a `.dwo` file or a package. A
+//! unit with another id is never taken.
+
+use super::File;
+use super::files::{FileTable, program};
+use super::headers::Headers;
+use super::unit::{self, Dwarf, Header, Slice, Unit};
+use crate::model::{DebugInfo, Report};
+
+/// At most this many units are looked at for the one with an id.
+const MOST_UNITS: usize = 1 << 16;
+
+/// A split unit and the file it is in.
+pub(super) struct SplitFile<'data> {
+    /// The sections of its file, or of its part of a package.
+    pub(super) file: File<'data>,
+    /// The unit, with the bases of its skeleton.
+    pub(super) unit: Unit<'data>,
+    /// Its own file table. Producers that leave it out mean the skeleton's.
+    pub(super) files: Option<FileTable<'data>>,
+}
+
+/// The sections that have the unit with an id.
+pub(super) fn find<'data>(
+    info: &DebugInfo<'data>,
+    package: Option<&gimli::DwarfPackage<Slice<'data>>>,
+    main: &Dwarf<'data>,
+    id: gimli::DwoId,
+) -> Option<Dwarf<'data>> {
+    if let Ok(place) = info.split.binary_search_by_key(&id.0, |split| split.id) {
+        let mut dwarf = unit::dwarf(&info.split.get(place)?.sections, unit::endian(info));
+        dwarf.make_dwo(main);
+        return Some(dwarf);
+    }
+    package?.find_cu(id, main).ok().flatten()
+}
+
+/// Enters the unit with an id.
+pub(super) fn enter<'data>(
+    dwarf: Dwarf<'data>,
+    id: gimli::DwoId,
+    skeleton: &Unit<'data>,
+    label: &str,
+    report: &mut Report,
+) -> Option<SplitFile<'data>> {
+    let headers = Headers::read(&dwarf, &format!("{label}split unit {:#018x}: ", id.0), report);
+    let (mut unit, root) = headers.list.iter().take(MOST_UNITS).find_map(|header| {
+        has_id(header, id)?;
+        let abbreviations = dwarf.abbreviations(header).ok()?;
+        let (unit, root) = unit::enter(&dwarf, *header, abbreviations).ok()?;
+        (unit.dwo_id == Some(id)).then_some((unit, root))
+    })?;
+    unit.copy_relocated_attributes(skeleton);
+    unit.comp_dir = unit.comp_dir.or(skeleton.comp_dir);
+    let files = root.stmt_list.and_then(|offset| {
+        let program = program(&dwarf, offset, unit.header.address_size()).ok()?;
+        Some(FileTable::read(&dwarf, &unit, &program))
+    });
+    Some(SplitFile { file: File { dwarf, headers }, unit, files })
+}
+
+/// `None` when the header alone says that this is not the unit. Before DWARF 5
+/// the id is in the root DIE.
+fn has_id(header: &Header<'_>, id: gimli::DwoId) -> Option<()> {
+    match header.type_() {
+        gimli::UnitType::SplitCompilation(found) => (found == id).then_some(()),
+        gimli::UnitType::Compilation => Some(()),
+        _ => None,
+    }
+}
