@@ -147,6 +147,12 @@ fn a_chain_is_shown_to_people_and_to_programs() {
         let from = |file| stdout(&run([&["lookup", "-q", file, &address], form].concat()));
         assert_eq!(from(text(&index)), from(file));
     }
+    let info = json(&run(["info", text(&index), "--json"])).remove(0);
+    let report = json(&run(["build", "--json", "--force", file, "-o", text(&index)])).remove(0);
+    for key in ["line_rows", "inlined_functions"] {
+        assert!(info["counts"][key].as_u64().unwrap() > 0, "{key}");
+        assert_eq!(info["counts"][key], report[key]);
+    }
     let bare = run(["build", "-q", file, "-o", text(&index), "--names-only"]);
     assert_eq!(code(&bare), 0);
     assert_eq!(stdout(&run(["lookup", text(&index), &address])), format!("{address} outer+0x8\n"));
