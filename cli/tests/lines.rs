@@ -12,7 +12,7 @@ mod common;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use common::{addresses, code, json, program, run, run_with, stdout, text};
+use common::{addresses, code, json, program, run, run_with, stderr, stdout, text};
 use serde_json::Value;
 
 /// llvm-symbolizer's name, if it is there.
@@ -156,4 +156,44 @@ fn a_chain_is_shown_to_people_and_to_programs() {
     let bare = run(["build", "-q", file, "-o", text(&index), "--names-only"]);
     assert_eq!(code(&bare), 0);
     assert_eq!(stdout(&run(["lookup", text(&index), &address])), format!("{address} outer+0x8\n"));
+}
+
+/// Whatever is broken in an index: every question gets an answer of its own,
+/// and what is missing is said.
+#[test]
+fn damage_costs_only_what_it_hits() {
+    let Some(program) = program(&["-g"]) else { return };
+    let file = text(&program.binary);
+    let index = program.binary.with_extension("symidx");
+    assert_eq!(code(&run(["build", "-q", file, "-o", text(&index)])), 0);
+    let whole = std::fs::read(&index).unwrap();
+    let questions = addresses(&program.binary, None, 0);
+    let asked = questions.iter().filter(|&&byte| byte == b'\n').count();
+    let right = stdout(&run_with(&["addr2line", "-afie", text(&index)], &questions));
+    let (mut lost, mut kept) = (0, 0);
+    for start in (0..whole.len()).step_by(whole.len() / 40) {
+        let mut bytes = whole.clone();
+        bytes.iter_mut().skip(start).take(24).for_each(|byte| *byte ^= 0xff);
+        std::fs::write(&index, &bytes).unwrap();
+        for arguments in
+            [&["addr2line", "-afie", text(&index)][..], &["lookup", "--json", text(&index)]]
+        {
+            let output = run_with(arguments, &questions);
+            assert!(matches!(code(&output), 0 | 1), "{arguments:?}, damaged at {start}");
+            let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+            if output.stdout.is_empty() {
+                // It does not open: the reason is all there is.
+                assert_eq!(stderr(&output).lines().count(), 1);
+                lost += 1;
+                continue;
+            }
+            let answers = match arguments[0] {
+                "lookup" => lines.lines().filter(|line| line.ends_with('}')).count(),
+                _ => lines.lines().filter(|line| line.starts_with("0x0")).count(),
+            };
+            assert_eq!(answers, asked, "{arguments:?}, damaged at {start}");
+            kept += usize::from(lines == right);
+        }
+    }
+    assert!(lost > 0 && kept > 0, "{lost} do not open, {kept} are as before");
 }
