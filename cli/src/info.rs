@@ -7,7 +7,7 @@ use symidx::format::{
     CONTAINER_ELF, CONTAINER_KALLSYMS, CONTAINER_MACHO, SEGMENT_EXECUTE, SEGMENT_READ,
     SEGMENT_WRITE, SectionId, VERSION,
 };
-use symidx::{Corrupt, Index, Section, metadata};
+use symidx::{Corrupt, Index, LineCounts, Section, metadata};
 use symidx_indexer::hex;
 
 use crate::failure::{Failure, exit};
@@ -51,12 +51,25 @@ pub(crate) fn run(args: &InfoArgs, ui: Ui) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
+/// The sections that lines are made of.
+const LINE_PARTS: [SectionId; 6] = [
+    SectionId::LINES,
+    SectionId::INLINES,
+    SectionId::FILES,
+    SectionId::FUNCTIONS,
+    SectionId::LINE_SPANS,
+    SectionId::LINE_WINDOWS,
+];
+
 /// What both forms of output print.
 struct Facts<'i> {
     bytes: u64,
     name_bytes: u64,
     symbols: u64,
     functions: u64,
+    lines: LineCounts,
+    /// Bytes of all that lines are made of, names apart.
+    line_bytes: u64,
     sections: Vec<Section<'i>>,
     metadata: metadata::Metadata,
 }
@@ -79,6 +92,11 @@ impl<'i> Facts<'i> {
             name_bytes: names.map_or(0, |names| names.size),
             symbols,
             functions,
+            lines: index.line_counts(),
+            line_bytes: index
+                .file_sections()
+                .filter(|section| LINE_PARTS.contains(&section.id))
+                .fold(0, |bytes, section| bytes.saturating_add(section.size)),
             sections: index.sections().collect::<Result<_, _>>().map_err(corrupt)?,
             metadata: metadata::read(index)
                 .map_err(|violation| violation.to_string())?
@@ -86,9 +104,9 @@ impl<'i> Facts<'i> {
         })
     }
 
-    /// Bytes of the file per symbol, names not counted, in hundredths.
+    /// Bytes of the file per symbol, names and lines not counted, in hundredths.
     fn hundredths_per_symbol(&self) -> u64 {
-        let rest = self.bytes.saturating_sub(self.name_bytes);
+        let rest = self.bytes.saturating_sub(self.name_bytes).saturating_sub(self.line_bytes);
         rest.saturating_mul(100).checked_div(self.symbols).unwrap_or(0)
     }
 
@@ -153,6 +171,21 @@ impl<'i> Facts<'i> {
                 text::bytes(self.name_bytes)
             ),
         );
+        let lines = &self.lines;
+        match lines.rows {
+            0 => line("lines", "none"),
+            rows => line(
+                "lines",
+                &format!(
+                    "{} of {} functions in {} files, {} inlined calls, {}",
+                    grouped(rows),
+                    grouped(lines.functions),
+                    grouped(lines.files),
+                    grouped(lines.inlined),
+                    text::bytes(self.line_bytes),
+                ),
+            ),
+        }
         if self.metadata.skipped.is_empty() {
             line("left out", "nothing");
         }
@@ -233,6 +266,11 @@ impl<'i> Facts<'i> {
             .field("functions_with_lines", lines.functions)
             .field("files", lines.files)
             .field("name_bytes", self.name_bytes)
+            .field("line_rows", self.lines.rows)
+            .field("inlined_functions", self.lines.inlined)
+            .field("line_functions", self.lines.functions)
+            .field("files", self.lines.files)
+            .field("line_bytes", self.line_bytes)
             .field("warnings", self.metadata.warnings);
         counts.end();
         let hundredths = self.hundredths_per_symbol();

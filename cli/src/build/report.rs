@@ -122,14 +122,20 @@ impl<'a> Report<'a> {
             }
         }
         let line = match report.status {
-            Status::Built => format!(
-                "{}: {} symbols, {} aliases, {} in {seconds:.2} s ({})",
-                job.output.display(),
-                grouped(report.symbols),
-                grouped(report.aliases),
-                bytes(report.bytes),
-                short(&report.id),
-            ),
+            Status::Built => {
+                let lines = match report.line_rows {
+                    0 => String::new(),
+                    rows => format!("{} lines, ", grouped(rows)),
+                };
+                format!(
+                    "{}: {} symbols, {} aliases, {lines}{} in {seconds:.2} s ({})",
+                    job.output.display(),
+                    grouped(report.symbols),
+                    grouped(report.aliases),
+                    bytes(report.bytes),
+                    short(&report.id),
+                )
+            }
             Status::Fresh => format!("{}: up to date", job.output.display()),
         };
         if self.args.print_inputs {
