@@ -13,12 +13,9 @@ use super::header::File;
 use super::is_elf;
 use super::places;
 use super::skeletons::{self, Skeleton};
+use crate::input::debug::{Count, MAX_PARTS, own_directories};
 use crate::input::{ReadOptions, map_file};
 use crate::model::{Companion, DwarfSections, Report, SplitUnit, Store};
-
-/// More split files than this are not opened: each is a map of its own, and a
-/// process has no more than about 65,000.
-const MAX_FILES: usize = 60_000;
 
 /// What was found for a file's skeletons.
 #[derive(Default)]
@@ -91,22 +88,6 @@ struct Files<'a, 'data> {
     opened: usize,
 }
 
-/// How many units have no file, and an example.
-#[derive(Default)]
-struct Count {
-    count: usize,
-    example: String,
-}
-
-impl Count {
-    fn add(&mut self, example: impl FnOnce() -> String) {
-        if self.count == 0 {
-            self.example = example();
-        }
-        self.count = self.count.saturating_add(1);
-    }
-}
-
 impl<'data> Files<'_, 'data> {
     /// The first package that has a unit of `wanted`.
     fn package(
@@ -150,9 +131,9 @@ impl<'data> Files<'_, 'data> {
     ) {
         let (mut missing, mut refused) = (Count::default(), Count::default());
         let mut used = HashSet::new();
-        let (near, far) = wanted.split_at(wanted.len().min(MAX_FILES));
+        let (near, far) = wanted.split_at(wanted.len().min(MAX_PARTS));
         for _ in far {
-            refused.add(|| format!("only {MAX_FILES} are opened"));
+            refused.add(|| format!("only {MAX_PARTS} are opened"));
         }
         for skeleton in near {
             match self.unit(skeleton, options) {
@@ -220,8 +201,8 @@ impl<'data> Files<'_, 'data> {
     }
 
     fn dwo(&mut self, path: &Path) -> Result<Rc<Dwo<'data>>, String> {
-        if self.opened >= MAX_FILES {
-            return Err(format!("more than {MAX_FILES} split debug files"));
+        if self.opened >= MAX_PARTS {
+            return Err(format!("more than {MAX_PARTS} split debug files"));
         }
         self.opened = self.opened.saturating_add(1);
         let (data, sections) = self.open(path, "split debug file")?;
@@ -286,8 +267,8 @@ fn unit_places(
     let base = name.file_name().map(PathBuf::from).unwrap_or_default();
     let mut found = Vec::new();
     if options.auto_debug {
-        let mut own = places::own_directories(holder.main);
-        own.extend(places::own_directories(holder.path));
+        let mut own = own_directories(holder.main);
+        own.extend(own_directories(holder.path));
         let mut seen = HashSet::new();
         own.retain(|directory| seen.insert(directory.clone()));
         let written = directory.join(&name);
