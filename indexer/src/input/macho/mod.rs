@@ -39,6 +39,8 @@ mod debug_file;
 mod debug_info;
 mod debug_map;
 mod debug_sections;
+#[cfg(test)]
+mod debug_tests;
 mod dsym;
 mod fat;
 mod layout;
