@@ -3,10 +3,13 @@
 //! In: an id. Out: the unit with that id, from a `.dwo` file or a package. A
 //! unit with another id is never taken.
 
-use super::File;
+use gimli::Reader as _;
+use gimli::read::Section as _;
+
 use super::files::{FileTable, program};
-use super::headers::Headers;
-use super::unit::{self, Dwarf, Header, Slice, Unit};
+use super::limits::Allowance;
+use super::unit::{self, Dwarf, Header, Unit};
+use super::{File, Package, wide};
 use crate::model::{DebugInfo, Report};
 
 /// At most this many units are looked at for the one with an id.
@@ -25,7 +28,7 @@ pub(super) struct SplitFile<'data> {
 /// The sections that have the unit with an id.
 pub(super) fn find<'data>(
     info: &DebugInfo<'data>,
-    package: Option<&gimli::DwarfPackage<Slice<'data>>>,
+    package: Option<&Package<'data>>,
     main: &Dwarf<'data>,
     id: gimli::DwoId,
 ) -> Option<Dwarf<'data>> {
@@ -37,28 +40,34 @@ pub(super) fn find<'data>(
     package?.find_cu(id, main).ok().flatten()
 }
 
+/// Bytes to read of a split unit's sections.
+pub(super) fn weight(dwarf: &Dwarf<'_>) -> u64 {
+    let sections = [dwarf.debug_info.reader(), dwarf.debug_abbrev.reader()];
+    sections.iter().fold(0, |sum, section| wide(section.len()).saturating_add(sum))
+}
+
 /// Enters the unit with an id.
 pub(super) fn enter<'data>(
     dwarf: Dwarf<'data>,
     id: gimli::DwoId,
     skeleton: &Unit<'data>,
+    allowance: &Allowance,
     label: &str,
     report: &mut Report,
 ) -> Option<SplitFile<'data>> {
-    let headers = Headers::read(&dwarf, &format!("{label}split unit {:#018x}: ", id.0), report);
-    let (mut unit, root) = headers.list.iter().take(MOST_UNITS).find_map(|header| {
+    let file = File::open(dwarf, &format!("{label}split unit {:#018x}: ", id.0), report);
+    let (mut unit, root) = file.headers.list.iter().take(MOST_UNITS).find_map(|header| {
         has_id(header, id)?;
-        let abbreviations = dwarf.abbreviations(header).ok()?;
-        let (unit, root) = unit::enter(&dwarf, *header, abbreviations).ok()?;
+        let (unit, root) = file.enter(header, allowance).ok()?;
         (unit.dwo_id == Some(id)).then_some((unit, root))
     })?;
     unit.copy_relocated_attributes(skeleton);
     unit.comp_dir = unit.comp_dir.or(skeleton.comp_dir);
     let files = root.stmt_list.and_then(|offset| {
-        let program = program(&dwarf, offset, unit.header.address_size()).ok()?;
-        Some(FileTable::read(&dwarf, &unit, &program))
+        let program = program(&file.dwarf, offset, unit.header.address_size()).ok()?;
+        Some(FileTable::read(&file.dwarf, &unit, &program, allowance))
     });
-    Some(SplitFile { file: File { dwarf, headers }, unit, files })
+    Some(SplitFile { file, unit, files })
 }
 
 /// `None` when the header alone says that this is not the unit. Before DWARF 5
