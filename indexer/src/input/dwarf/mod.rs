@@ -31,8 +31,8 @@ use files::FileTable;
 use headers::Headers;
 use limits::Allowance;
 use names::Space;
-use split::SplitFile;
-use unit::{Dwarf, Header, Root, Slice, Unit};
+use split::{Package, SplitFile};
+use unit::{Dwarf, Header, Root, Unit};
 
 /// The longest stretch of addresses that is believed to be code of one
 /// function or of one line.
@@ -47,9 +47,6 @@ pub struct Units<'a, 'data> {
     package: Option<Package<'data>>,
     units: Vec<CodeUnit<'data>>,
 }
-
-/// A package of split units.
-type Package<'data> = gimli::DwarfPackage<Slice<'data>>;
 
 /// One file's sections and the units in them.
 struct File<'data> {
@@ -108,10 +105,9 @@ impl<'a, 'data> Units<'a, 'data> {
             dwarf.set_sup(unit::dwarf(sections, endian));
         }
         let package = info.package.as_ref().and_then(|sections| {
-            let load = |id| Ok(Slice::new(unit::section(sections, id), endian));
-            match gimli::DwarfPackage::load(load, Slice::new(&[], endian)) {
+            match Package::open(*sections, endian) {
                 Ok(package) => Some(package),
-                Err::<_, gimli::Error>(error) => {
+                Err(error) => {
                     report.warn(format!(
                         "{}package of split units: expected an index, found damage ({error}); went on without it",
                         info.label
@@ -264,7 +260,10 @@ fn code_units<'data>(
                 if info.split.binary_search_by_key(&id.0, |split| split.id).is_err() {
                     match package_left.checked_sub(bytes) {
                         Some(left) => package_left = left,
-                        None => unit.split = None,
+                        None => {
+                            unit.split = None;
+                            report.skip("split units that too many units share");
+                        }
                     }
                 }
                 unit.weight = unit.weight.saturating_add(bytes);

@@ -3,14 +3,14 @@
 //! In: an id. Out: the unit with that id, from a `.dwo` file or a package. A
 //! unit with another id is never taken.
 
-use gimli::Reader as _;
 use gimli::read::Section as _;
+use gimli::{IndexSectionId, Reader as _};
 
 use super::files::{FileTable, program};
 use super::limits::Allowance;
-use super::unit::{self, Dwarf, Header, Unit};
-use super::{File, Package, wide};
-use crate::model::{DebugInfo, Report};
+use super::unit::{self, Dwarf, Header, Slice, Unit};
+use super::{File, wide};
+use crate::model::{DebugInfo, DwarfSections, Report};
 
 /// At most this many units are looked at for the one with an id.
 const MOST_UNITS: usize = 1 << 16;
@@ -37,7 +37,54 @@ pub(super) fn find<'data>(
         dwarf.make_dwo(main);
         return Some(dwarf);
     }
-    package?.find_cu(id, main).ok().flatten()
+    let mut dwarf = unit::dwarf(&package?.find(id)?, unit::endian(info));
+    dwarf.make_dwo(main);
+    Some(dwarf)
+}
+
+/// A package of split units.
+pub(super) struct Package<'data> {
+    index: gimli::UnitIndex<Slice<'data>>,
+    sections: DwarfSections<'data>,
+}
+
+impl<'data> Package<'data> {
+    /// Reads the index of a package.
+    ///
+    /// # Errors
+    /// gimli's, when the index is damaged.
+    pub(super) fn open(
+        sections: DwarfSections<'data>,
+        endian: gimli::RunTimeEndian,
+    ) -> gimli::Result<Self> {
+        let index = gimli::DebugCuIndex::new(sections.cu_index, endian).index()?;
+        Ok(Self { index, sections })
+    }
+
+    /// The parts of the package's sections that belong to the unit with an id.
+    /// A part that is not there is left out, not the unit.
+    fn find(&self, id: gimli::DwoId) -> Option<DwarfSections<'data>> {
+        let row = self.index.find(id.0)?;
+        let mut found = DwarfSections { str: self.sections.str, ..DwarfSections::default() };
+        for part in self.index.sections(row).ok()? {
+            let (all, found) = match part.section {
+                IndexSectionId::DebugAbbrev => (self.sections.abbrev, &mut found.abbrev),
+                IndexSectionId::DebugInfo => (self.sections.info, &mut found.info),
+                IndexSectionId::DebugLine => (self.sections.line, &mut found.line),
+                IndexSectionId::DebugRngLists => (self.sections.rnglists, &mut found.rnglists),
+                IndexSectionId::DebugStrOffsets => {
+                    (self.sections.str_offsets, &mut found.str_offsets)
+                }
+                _ => continue,
+            };
+            *found = usize::try_from(part.offset)
+                .ok()
+                .zip(usize::try_from(part.size).ok())
+                .and_then(|(offset, size)| all.get(offset..offset.checked_add(size)?))
+                .unwrap_or(&[]);
+        }
+        Some(found)
+    }
 }
 
 /// Bytes to read of a split unit's sections.
