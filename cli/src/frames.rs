@@ -78,7 +78,7 @@ impl<'i> PathText<'i> {
 }
 
 /// Every frame, innermost first.
-pub(crate) fn collect<'i>(frames: Frames<'i>) -> Result<Vec<FrameText<'i>>, Corrupt> {
+fn collect<'i>(frames: Frames<'i>) -> Result<Vec<FrameText<'i>>, Corrupt> {
     frames.map(|frame| frame.map(FrameText::from)).collect()
 }
 

@@ -3,7 +3,9 @@
 //! In: the indexer's calls. Out: a bar on standard error once the build has
 //! taken about a second, and nothing at all where nobody would see it.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -18,17 +20,18 @@ pub(crate) const TICK: Duration = Duration::from_millis(100);
 
 /// The bar of one build; cleared when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Bar(Option<Arc<State>>);
-
-#[derive(Debug)]
-struct State {
-    start: Instant,
-    bar: OnceLock<ProgressBar>,
-    step: Mutex<Step>,
+pub(crate) struct Bar {
+    step: Option<Arc<State>>,
+    /// Dropped to end the thread that draws.
+    alive: Option<Sender<()>>,
+    artist: Option<JoinHandle<()>>,
 }
 
+#[derive(Debug, Default)]
+struct State(Mutex<Step>);
+
 /// What is being done: how much of how much.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Step {
     name: &'static str,
     done: u64,
@@ -38,16 +41,21 @@ struct Step {
 impl Bar {
     /// A bar, if there is somebody to see it.
     pub(crate) fn new(ui: Ui) -> Self {
-        Self(ui.may_draw().then(|| {
-            let (bar, step) = (OnceLock::new(), Mutex::default());
-            Arc::new(State { start: Instant::now(), bar, step })
-        }))
+        if !ui.may_draw() {
+            return Self { step: None, alive: None, artist: None };
+        }
+        let step = Arc::new(State::default());
+        let (alive, ended) = mpsc::channel();
+        let shown = Arc::clone(&step);
+        // A thread that cannot be had costs the bar, not the build.
+        let artist = std::thread::Builder::new().spawn(move || draw(&shown, &ended)).ok();
+        Self { step: Some(step), alive: Some(alive), artist }
     }
 
     /// What a build tells its progress to.
     pub(crate) fn listener(&self) -> Listener {
-        match &self.0 {
-            Some(state) => Listener::new(Arc::<State>::clone(state)),
+        match &self.step {
+            Some(step) => Listener::new(Arc::<State>::clone(step)),
             None => Listener::default(),
         }
     }
@@ -55,32 +63,47 @@ impl Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some(bar) = self.0.as_ref().and_then(|state| state.bar.get()) {
-            bar.finish_and_clear();
+        drop(self.alive.take());
+        if let Some(artist) = self.artist.take() {
+            // Its bar is gone either way.
+            let _ = artist.join();
         }
     }
 }
 
-impl State {
-    fn update(&self, change: impl FnOnce(&mut Step)) {
-        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = step.name;
-        change(&mut step);
-        if self.start.elapsed() < PATIENCE {
-            return;
-        }
-        let new = self.bar.get().is_none() || before != step.name;
-        let bar = self.bar.get_or_init(|| {
-            let bar = ProgressBar::new(0).with_elapsed(self.start.elapsed());
-            bar.enable_steady_tick(TICK);
-            bar
-        });
-        if new {
+/// Draws the step until the sender is dropped.
+fn draw(step: &State, ended: &Receiver<()>) {
+    let start = Instant::now();
+    let goes_on = |wait| ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
+    if !goes_on(PATIENCE) {
+        return;
+    }
+    let bar = ProgressBar::new(0).with_elapsed(start.elapsed());
+    let mut shown = Step::default();
+    loop {
+        let step = step.now();
+        if (step.name, step.total) != (shown.name, shown.total) {
             bar.set_style(style(step.total));
             bar.set_message(step.name);
             bar.set_length(step.total);
         }
         bar.set_position(step.done);
+        bar.tick();
+        shown = step;
+        if !goes_on(TICK) {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+}
+
+impl State {
+    fn now(&self) -> Step {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Step)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
@@ -114,17 +137,22 @@ mod tests {
     }
 
     #[test]
-    fn a_short_build_draws_nothing() {
-        let bar = Bar(Some(Arc::new(State {
-            start: Instant::now(),
-            bar: OnceLock::new(),
-            step: Mutex::default(),
-        })));
-        bar.listener().phase("reading", 3);
-        bar.listener().advance(2);
-        let state = bar.0.as_ref();
-        assert!(state.is_some_and(|state| state.bar.get().is_none()));
-        let step = state.map(|state| *state.step.lock().unwrap_or_else(PoisonError::into_inner));
-        assert_eq!(step.map(|step| (step.name, step.done, step.total)), Some(("reading", 2, 3)));
+    fn steps_are_kept_for_the_one_who_draws() {
+        let state = Arc::new(State::default());
+        let listener = Listener::new(Arc::<State>::clone(&state));
+        listener.phase("reading", 3);
+        listener.advance(2);
+        assert_eq!(state.now(), Step { name: "reading", done: 2, total: 3 });
+        listener.phase("writing", 0);
+        assert_eq!(state.now(), Step { name: "writing", done: 0, total: 0 });
+    }
+
+    #[test]
+    fn what_ends_soon_is_not_drawn() {
+        let (alive, ended) = mpsc::channel();
+        drop(alive);
+        let start = Instant::now();
+        draw(&State::default(), &ended);
+        assert!(start.elapsed() < PATIENCE);
     }
 }

@@ -11,53 +11,18 @@
 mod common;
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{code, json, run, stderr, stdout, symidx, testdata, text};
+use common::{addresses, code, program, run, stderr, stdout, symidx, testdata, text};
 
-const SOURCE: &str = r#"
-#include <stdio.h>
-static inline __attribute__((always_inline)) int inner(int x) { return x * 3 + printf("%d", x); }
-static inline __attribute__((always_inline)) int middle(int x) {
-  int r = inner(x + 1);
-  return r ^ 0x55;
-}
-__attribute__((noinline)) int outer(int x) { return middle(x) + 1; }
-static __attribute__((noinline)) int lonely(volatile int *p) { return *p + 2; }
-__attribute__((cold, noinline)) int rare(int x) { return printf("%d rare", x); }
-int table[4] = {1, 2, 3, 4};
-int main(int c, char **v) { return c > 9 ? rare(c) : outer(c) + lonely(&c) + table[c & 3]; }
-"#;
-
-/// A compiled program.
-struct Program {
-    _directory: tempfile::TempDir,
-    binary: PathBuf,
-    object: PathBuf,
-}
-
-/// The program, when the tools to make it and to compare with are there.
-fn program(flags: &[&str]) -> Option<Program> {
+/// True when the tool to compare with is there.
+fn gnu() -> bool {
     let gnu = Command::new("addr2line").arg("--version").output();
     let gnu = gnu.is_ok_and(|output| output.stdout.starts_with(b"GNU addr2line"));
-    let compiler = Command::new("cc").arg("--version").output().is_ok();
-    if !gnu || !compiler {
-        eprintln!("SKIPPED: nothing compared: GNU addr2line found: {gnu}, cc found: {compiler}");
-        return None;
+    if !gnu {
+        eprintln!("SKIPPED: GNU addr2line is not there; nothing was compared with it");
     }
-    let directory = tempfile::tempdir().unwrap();
-    let (source, binary, object) =
-        (directory.path().join("p.c"), directory.path().join("p"), directory.path().join("p.o"));
-    std::fs::write(&source, SOURCE).unwrap();
-    let compile = |more: &[&str], output: &Path| {
-        let mut command = Command::new("cc");
-        command.args(flags).args(more).arg(&source).arg("-o").arg(output);
-        assert!(command.status().unwrap().success());
-    };
-    compile(&["-O2"], &binary);
-    compile(&["-O2", "-c"], &object);
-    Some(Program { _directory: directory, binary, object })
+    gnu
 }
 
 /// Standard output, standard error and exit code of one of the two programs.
@@ -110,9 +75,19 @@ fn without_extras(text: &str) -> String {
 }
 
 fn assert_same(arguments: &[&str], input: &[u8]) {
+    assert_same_but(arguments, input, str::to_owned);
+}
+
+/// The same bytes, but for what `alike` makes the same.
+fn assert_same_but(arguments: &[&str], input: &[u8], alike: fn(&str) -> String) {
     let (out, errors, code) = answer(theirs(), arguments, input);
     let (own_out, own_errors, own_code) = answer(ours(), arguments, input);
-    assert_eq!(own_out, without_extras(&out), "{arguments:?}");
+    let (out, own_out) = (alike(&without_extras(&out)), alike(&own_out));
+    // The first line that differs says more than all of them.
+    for (number, (own, line)) in (1..).zip(own_out.lines().zip(out.lines())) {
+        assert_eq!(own, line, "line {number} of {arguments:?}");
+    }
+    assert_eq!(own_out.len(), out.len(), "{arguments:?}");
     assert_eq!(own_errors.lines().next(), errors.lines().next(), "{arguments:?}");
     assert_eq!(own_code, code, "{arguments:?}");
 }
@@ -132,38 +107,14 @@ const FORMS: &[&[&str]] = &[
     &["--add", "--fun", "--inl", "--pretty-print", "--basenames", "--demangle=gnu-v3"],
 ];
 
-/// Every address of the program's code and some around it.
-fn addresses(file: &Path, section: Option<&str>) -> Vec<u8> {
-    let output = run(["info", text(file), "--json", "-q"]);
-    let info = json(&output).remove(0);
-    let mut lines = Vec::new();
-    for entry in info["sections"].as_array().unwrap() {
-        let number = |key: &str| match entry[key].as_str() {
-            Some(hex) => u64::from_str_radix(hex.trim_start_matches("0x"), 16).unwrap(),
-            None => entry[key].as_u64().unwrap(),
-        };
-        let name = entry["name"].as_str().unwrap();
-        let start = number("address");
-        // The linker's stubs are synthesized names here, and nothing at all there.
-        let wanted = section.map_or(name.starts_with(".text"), |wanted| name == wanted);
-        if wanted {
-            for address in start.saturating_sub(2)..start + number("size") + 2 {
-                writeln!(lines, "{address:x}").unwrap();
-            }
-        }
-    }
-    assert!(!lines.is_empty(), "no code in {}", file.display());
-    lines
-}
-
 const WORDS: &[u8] =
     b"main\nmain+4\n main + 4 junk\nabort\nlonely+0x3\nzz\n\n,\n-1\nouter++1\n_start\n\
     0x\n0X10\n10zz\n\x0b10\n1\x000 70\ndeadbeef\n10000000000000000\nmain+010\nmain+-1\n\r\n  \n";
 
 #[test]
 fn names_are_those_of_gnu_addr2line() {
-    let Some(program) = program(&[]) else { return };
-    let addresses = addresses(&program.binary, None);
+    let Some(program) = gnu().then(|| program(&[])).flatten() else { return };
+    let addresses = addresses(&program.binary, None, 2);
     for form in FORMS {
         let arguments: Vec<&str> =
             form.iter().copied().chain(["-e", text(&program.binary)]).collect();
@@ -180,21 +131,43 @@ fn names_are_those_of_gnu_addr2line() {
 
 #[test]
 fn sections_of_an_object_are_those_of_gnu_addr2line() {
-    let Some(program) = program(&[]) else { return };
+    let Some(program) = gnu().then(|| program(&[])).flatten() else { return };
     let file = text(&program.object);
     for form in FORMS {
         let bare: Vec<&str> = form.iter().copied().chain(["-e", file]).collect();
-        assert_same(&bare, &addresses(&program.object, Some(".text")));
+        assert_same(&bare, &addresses(&program.object, Some(".text"), 2));
         for section in [".text", ".text.startup", ".text.unlikely", ".data"] {
             let inside: Vec<&str> = bare.iter().copied().chain(["-j", section]).collect();
-            assert_same(&inside, &addresses(&program.object, Some(section)));
+            assert_same(&inside, &addresses(&program.object, Some(section), 2));
+        }
+    }
+}
+
+#[test]
+fn lines_and_inlined_functions_are_those_of_gnu_addr2line() {
+    // A piece of a function has the symbol's name here and the whole function's there.
+    let whole = |text: &str| text.replace(".cold", "");
+    for format in ["-gdwarf-5", "-gdwarf-4"] {
+        let Some(program) = gnu().then(|| program(&["-g", format])).flatten() else { return };
+        let file = text(&program.binary);
+        let place = run(["addr2line", "-ie", file, "outer+8"]);
+        assert!(stdout(&place).lines().count() == 3, "no inlined functions: {}", stdout(&place));
+        for form in FORMS {
+            let arguments: Vec<&str> = form.iter().copied().chain(["-e", file]).collect();
+            assert_same_but(&arguments, &addresses(&program.binary, None, 2), whole);
+            assert_same(&arguments, WORDS);
+            for section in [".text", ".text.startup", ".text.unlikely"] {
+                let object = ["-e", text(&program.object), "-j", section];
+                let inside: Vec<&str> = form.iter().copied().chain(object).collect();
+                assert_same_but(&inside, &addresses(&program.object, Some(section), 2), whole);
+            }
         }
     }
 }
 
 #[test]
 fn complaints_and_exit_codes_are_those_of_gnu_addr2line() {
-    let Some(program) = program(&[]) else { return };
+    let Some(program) = gnu().then(|| program(&[])).flatten() else { return };
     let directory = tempfile::tempdir().unwrap();
     let file = text(&program.binary);
     let path = |name: &str| text(&directory.path().join(name)).to_owned();
@@ -253,7 +226,7 @@ fn addresses_of_a_32_bit_file_have_32_bits() {
         let arguments = ["-ae", text(&file), address];
         let width = stdout(&run(["addr2line"].iter().chain(&arguments)));
         assert_eq!(width.lines().next().map(str::len), Some(10), "{width}");
-        if program(&[]).is_some() {
+        if gnu().then(|| program(&[])).flatten().is_some() {
             assert_same(&arguments, b"");
         }
     }

@@ -192,7 +192,7 @@ pub fn build_file(
         let hash = scope.spawn(move || hash_input(input, &stopped));
         let source = Source::read(input, &store, options)?;
         if !options.force && output.exists() {
-            let hashes = source.hashes(joined(hash, &input.path)?, options);
+            let hashes = source.hashes(joined(hash, &input.path, options)?, options);
             if let Some(report) = source.fresh(output, &hashes, options) {
                 return Ok(report);
             }
@@ -205,7 +205,7 @@ pub fn build_file(
             return finished.publish(output);
         }
         let prepared = source.prepare(options)?;
-        let hashes = prepared.source.hashes(joined(hash, &input.path)?, options);
+        let hashes = prepared.source.hashes(joined(hash, &input.path, options)?, options);
         prepared.finish(hashes, options)?.publish(output)
     })
 }
@@ -255,7 +255,7 @@ fn into_bytes<'store>(
         let stopped = stop.flag();
         let hash = scope.spawn(move || hash_input(input, &stopped));
         let prepared = Source::read(input, store, options)?.prepare(options)?;
-        let hashes = prepared.source.hashes(joined(hash, &input.path)?, options);
+        let hashes = prepared.source.hashes(joined(hash, &input.path, options)?, options);
         let finished = prepared.finish(hashes, options)?;
         let mut bytes = Vec::new();
         let size = write(&finished.contents(), io::Cursor::new(&mut bytes))
@@ -596,7 +596,11 @@ impl Drop for Stop {
 fn joined(
     hash: std::thread::ScopedJoinHandle<'_, io::Result<[u8; 32]>>,
     path: &Path,
+    options: &BuildOptions,
 ) -> Result<[u8; 32], BuildError> {
+    if !hash.is_finished() {
+        options.progress.phase("hashing", 0);
+    }
     let lost = |_| Err(io::Error::other("the hashing thread ended early"));
     hash.join().unwrap_or_else(lost).map_err(|source| {
         InputError::Io { path: path.to_path_buf(), action: "read", source }.into()

@@ -204,9 +204,9 @@ invariants! {
     SectionHash = 25, "each section's BLAKE3 as in the section table";
     FileHash = 26, "the BLAKE3 of header and section table as in the header";
     MetadataShape = 27, "metadata that validates";
-    LineSpanShape = 30, "line spans in key order that do not overlap, with their windows and lines inside their sections";
-    WindowOrder = 31, "windows of a span end to end in the lines section";
-    WindowShape = 32, "a window that is whole: known flags, ascending starts, rows that pick its entries";
-    NodeShape = 33, "a node of an existing function and file, linked to a root by at most 511 steps";
-    FunctionShape = 34, "functions of an existing file";
+    LineSpanShape = 28, "line spans in key order that do not overlap, with their windows and lines inside their sections";
+    WindowOrder = 29, "windows of a span end to end in the lines section";
+    WindowShape = 30, "a window that is whole: known flags, ascending starts, rows that pick its entries";
+    NodeShape = 31, "a node of an existing function and file, linked to a root by at most 511 steps";
+    FunctionShape = 32, "functions of an existing file";
 }

@@ -1,7 +1,7 @@
 //! One damaged file per invariant, and the check that names it.
 //!
-//! Each file of `testdata/corrupt/` is `testdata/golden/rich.symidx` with one
-//! promise broken by the edit below and every hash made to fit again (except
+//! Each file of `testdata/corrupt/` is `testdata/golden/rich.symidx` (for the
+//! promises about lines `lines.symidx`) with one promise broken by the edit below and every hash made to fit again (except
 //! where the hash is the promise). `SYMIDX_WRITE_CORRUPT=1` writes them.
 
 #![cfg(feature = "verify")]
@@ -17,6 +17,7 @@
 use std::mem::offset_of;
 use std::path::PathBuf;
 
+use symidx::format::lines::{FunctionEntry, LineSpan};
 use symidx::format::{
     Alias, Attrs, Header, Identity, ImageSection, Kind, Large, NONE, NameOnly, Record, Region,
     SectionEntry, SectionId, Segment,
@@ -27,6 +28,7 @@ use zerocopy::FromBytes;
 mod support;
 
 const GOOD: &[u8] = include_bytes!("../../testdata/golden/rich.symidx");
+const GOOD_LINES: &[u8] = include_bytes!("../../testdata/golden/lines.symidx");
 
 /// A good file being damaged.
 struct File(Vec<u8>);
@@ -98,7 +100,7 @@ fn break_it(invariant: Invariant, file: &mut File) {
         }
         I::SectionKnown => {
             let (at, _) = file.entry(S::NAME_TAGS);
-            file.put32(at + offset_of!(SectionEntry, id), S::LINES.0);
+            file.put32(at + offset_of!(SectionEntry, id), S::PACKED_NAMES.0);
         }
         I::IdentityShape => {
             let at = file.at(S::IDENTITY, 0, offset_of!(Identity, id_len));
@@ -177,6 +179,28 @@ fn break_it(invariant: Invariant, file: &mut File) {
             let start = entry.offset.get() as usize;
             file.0[start..start + entry.size.get() as usize].fill(0xff);
         }
+        I::LineSpanShape => {
+            let at = file.at(S::LINE_SPANS, 0, offset_of!(LineSpan, window_first));
+            file.put32(at, 1);
+        }
+        I::WindowOrder => {
+            let at = file.at(S::LINE_WINDOWS, 1, 0);
+            file.put32(at, 1 << 20);
+        }
+        // A row that picks an entry which is not there.
+        I::WindowShape => {
+            let at = file.at(S::LINES, 1, 0);
+            file.edit(at, |[entries]| [entries - 1]);
+        }
+        // The second node's link leads to before the first.
+        I::NodeShape => {
+            let at = file.at(S::INLINES, 3, 0);
+            file.edit(at, |[_]| [0x7e]);
+        }
+        I::FunctionShape => {
+            let at = file.at(S::FUNCTIONS, 0, offset_of!(FunctionEntry, file));
+            file.edit(at, |_: [u8; 3]| [1, 1, 1]);
+        }
         other => panic!("{other:?} has no damaged file: write one"),
     }
     if !matches!(invariant, I::HeaderComplete | I::SectionHash | I::FileHash) {
@@ -185,7 +209,12 @@ fn break_it(invariant: Invariant, file: &mut File) {
 }
 
 fn damaged(invariant: Invariant) -> Vec<u8> {
-    let mut file = File(GOOD.to_vec());
+    use Invariant as I;
+    let of_lines = matches!(
+        invariant,
+        I::LineSpanShape | I::WindowOrder | I::WindowShape | I::NodeShape | I::FunctionShape
+    );
+    let mut file = File(if of_lines { GOOD_LINES } else { GOOD }.to_vec());
     break_it(invariant, &mut file);
     file.0
 }
@@ -255,7 +284,13 @@ fn every_query_bears_every_damage() {
         // Of the promises that are bounded at use, these are met by a query.
         let met = matches!(
             invariant,
-            Invariant::RegionTables | Invariant::ResumeRight | Invariant::NameInside
+            Invariant::RegionTables
+                | Invariant::ResumeRight
+                | Invariant::NameInside
+                | Invariant::WindowOrder
+                | Invariant::WindowShape
+                | Invariant::NodeShape
+                | Invariant::FunctionShape
         );
         if met {
             assert!(tally.corrupt.is_some(), "{invariant:?} went unnoticed");

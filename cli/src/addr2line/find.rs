@@ -9,7 +9,7 @@ use symidx::{Corrupt, ImageSectionId, Index, Name, Section, Svma, Symbol};
 
 use crate::demangle::{Demangler, Form};
 use crate::find::{literal_part, scan};
-use crate::frames::{FrameText, collect};
+use crate::frames::{Chain, FrameText};
 use crate::text::bytes_of;
 
 /// Finds frames and symbols.
@@ -19,6 +19,9 @@ pub(super) struct Finder<'i> {
     /// Functions by section (in a relocatable file) and address: made when the
     /// first address in a gap is asked for.
     functions: Option<Vec<Function<'i>>>,
+    /// The first part of the index that turned out broken: what it had to say
+    /// is missing, the rest is not.
+    damage: Option<Corrupt>,
 }
 
 #[derive(Clone, Copy)]
@@ -30,11 +33,35 @@ struct Function<'i> {
 impl<'i> Finder<'i> {
     /// Addresses are offsets in the section if there is one.
     pub(super) fn new(index: &'i Index<'static>, section: Option<Section<'i>>) -> Self {
-        Self { index, section, functions: None }
+        Self { index, section, functions: None, damage: None }
+    }
+
+    /// The first damage met so far.
+    pub(super) fn damage(&self) -> Option<Corrupt> {
+        self.damage
+    }
+
+    /// What was found; nothing, and a note of the damage, where the index is broken.
+    fn sound<T: Default>(&mut self, found: Result<T, Corrupt>) -> T {
+        found.unwrap_or_else(|corrupt| {
+            self.damage.get_or_insert(corrupt);
+            T::default()
+        })
     }
 
     /// A symbol's address and so many bytes on; 0 when nobody knows it.
-    pub(super) fn symbol(&self, name: &[u8], offset: u64) -> Result<u64, Corrupt> {
+    pub(super) fn symbol(&mut self, name: &[u8], offset: u64) -> u64 {
+        let address = self.symbol_address(name, offset);
+        self.sound(address)
+    }
+
+    /// The frames of an address.
+    pub(super) fn frames(&mut self, address: u64) -> Vec<FrameText<'i>> {
+        let frames = self.frames_at(address);
+        self.sound(frames)
+    }
+
+    fn symbol_address(&self, name: &[u8], offset: u64) -> Result<u64, Corrupt> {
         // The linker leaves a symbol without a name and with the value 0.
         if name.is_empty() {
             return Ok(if self.index.is_relocatable() { 0 } else { offset });
@@ -55,8 +82,7 @@ impl<'i> Finder<'i> {
         Ok(found.first().map_or(0, |found| found.address().wrapping_add(offset)))
     }
 
-    /// The frames of an address.
-    pub(super) fn frames(&mut self, address: u64) -> Result<Vec<FrameText<'i>>, Corrupt> {
+    fn frames_at(&mut self, address: u64) -> Result<Vec<FrameText<'i>>, Corrupt> {
         let index = self.index;
         if let Some(section) = self.section {
             return match address < section.size() {
@@ -78,7 +104,12 @@ impl<'i> Finder<'i> {
         }
         // An input without sections, such as /proc/kallsyms.
         match index.sections().next() {
-            None => collect(index.frames(Svma(address))?),
+            None => {
+                let symbol = index.lookup(Svma(address))?;
+                let chain = Chain::new(index.frames(Svma(address)), symbol.as_ref(), true);
+                self.damage = self.damage.or(chain.damage);
+                Ok(chain.frames)
+            }
             Some(_) => Ok(Vec::new()),
         }
     }
@@ -91,12 +122,11 @@ impl<'i> Finder<'i> {
         let index = self.index;
         let address = Svma(section.address().0.wrapping_add(offset));
         let (symbol, frames) = match index.is_relocatable() {
-            true => {
-                (index.lookup_in(section.id(), offset)?, index.frames_in(section.id(), offset)?)
-            }
-            false => (index.lookup(address)?, index.frames(address)?),
+            true => (index.lookup_in(section.id(), offset)?, index.frames_in(section.id(), offset)),
+            false => (index.lookup(address)?, index.frames(address)),
         };
-        let mut frames = collect(frames)?;
+        let Chain { mut frames, damage } = Chain::new(frames, symbol.as_ref(), true);
+        self.damage = self.damage.or(damage);
         if !symbol.as_ref().is_some_and(is_function) {
             let placed = frames.iter().any(|frame| frame.file.is_some());
             if !placed {

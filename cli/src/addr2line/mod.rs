@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ColorChoice;
-use symidx::{Corrupt, Index};
+use symidx::Index;
 
 use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
@@ -33,6 +33,8 @@ use options::{Options, Request};
 const NAME: &str = "addr2line";
 /// What GNU addr2line reads of a line at once; the rest is a line of its own.
 const MAX_LINE: usize = 99;
+/// Written once this many bytes have gathered, even if more lines are at hand.
+const FULL: usize = 64 * 1024;
 
 /// A call that is to be answered as addr2line answers it.
 #[derive(Debug, PartialEq, Eq)]
@@ -140,16 +142,19 @@ fn run(options: &Options) -> Result<(), String> {
         output: Output::default(),
         mask: if index.is_64() { u64::MAX } else { u32::MAX.into() },
     };
-    let damaged = |corrupt: Corrupt| format!("{}: {corrupt}", file.display());
-    let result = match options.asked.is_empty() {
-        true => session.converse(damaged),
-        false => options.asked.iter().try_for_each(|text| {
-            session.answer(text.as_encoded_bytes()).map_err(damaged)?;
-            session.output.relieve().map_err(|failure| failure.to_string())
-        }),
-    };
+    match options.asked.is_empty() {
+        true => session.converse()?,
+        false => {
+            for text in &options.asked {
+                session.answer(text.as_encoded_bytes())?;
+            }
+        }
+    }
     flush(&mut session.output)?;
-    result
+    match session.finder.damage() {
+        Some(corrupt) => Err(format!("{}: answers are missing: {corrupt}", file.display())),
+        None => Ok(()),
+    }
 }
 
 /// Opens the index of a file, with GNU's words when there is none to be had.
@@ -199,19 +204,19 @@ struct Session<'i> {
 }
 
 impl Session<'_> {
-    fn answer(&mut self, text: &[u8]) -> Result<(), Corrupt> {
+    fn answer(&mut self, text: &[u8]) -> Result<(), String> {
         let address = match asked(text) {
             Asked::Address(address) => address,
-            Asked::Symbol(name, offset) => self.finder.symbol(name, offset)?,
+            Asked::Symbol(name, offset) => self.finder.symbol(name, offset),
         };
         let address = address & self.mask;
-        let frames = self.finder.frames(address)?;
+        let frames = self.finder.frames(address);
         self.writer.write(self.output.buffer(), address, &frames);
-        Ok(())
+        if self.output.buffer().len() < FULL { Ok(()) } else { flush(&mut self.output) }
     }
 
     /// Answers every line of standard input before it waits for the next.
-    fn converse(&mut self, damaged: impl Fn(Corrupt) -> String) -> Result<(), String> {
+    fn converse(&mut self) -> Result<(), String> {
         let mut input = BufReader::new(std::io::stdin().lock());
         let mut line = Vec::with_capacity(MAX_LINE);
         loop {
@@ -238,8 +243,7 @@ impl Session<'_> {
             if line.is_empty() {
                 return Ok(());
             }
-            self.answer(&line).map_err(&damaged)?;
-            self.output.relieve().map_err(|failure| failure.to_string())?;
+            self.answer(&line)?;
         }
     }
 }

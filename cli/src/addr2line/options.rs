@@ -278,6 +278,10 @@ pub(super) fn command() -> Command {
                 .help("Addresses in hex, or SYMBOL+OFFSET; without any they are read from standard input, one a line")
                 .num_args(0..),
         );
+    // The other verbs' global options are none of GNU's: these stand in their place.
+    for global in ["quiet", "color"] {
+        command = command.arg(Arg::new(global).long(global).hide(true).action(ArgAction::SetTrue));
+    }
     for spec in SPECS {
         let mut arg = Arg::new(spec.long.first().copied().unwrap_or("")).help(spec.help);
         for (i, letter) in spec.short.iter().map(|&letter| char::from(letter)).enumerate() {
@@ -303,8 +307,9 @@ pub(super) fn help(program: &str) -> StyledStr {
 const EXAMPLES: &str = "\
 Output, exit codes and the reading of addresses are GNU addr2line's, also when the program is called \
 by that name (a symbolic link `addr2line`, or one that ends in `-addr2line`). Known differences: no \
-`(discriminator N)`; a function without lines is at `??:?`, never at `FILE.c:?`. A fresh \
-FILE.symidx is used where there is one: build it once and answers are immediate.
+`(discriminator N)`; a function without lines is at `??:?`, never at `FILE.c:?`; the outermost function \
+has its symbol's name, so that a piece of it shows as `f.cold`. A fresh FILE.symidx is used where \
+there is one: build it once and answers are immediate.
 
 EXAMPLES:
   symidx addr2line -e app 0x401136

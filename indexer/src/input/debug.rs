@@ -4,7 +4,56 @@
 //! [`DwarfSections`], and the map of an image's addresses onto themselves. Never
 //! looks at a section's bytes.
 
+use std::path::{Path, PathBuf};
+
 use crate::model::{AddressMap, DwarfSections, Mapping, Section};
+
+/// At most this many files of parts of one image's debug information are
+/// opened: each is a map of its own, and a process has no more than about 65,000.
+pub(super) const MAX_PARTS: usize = 60_000;
+
+/// How many of many files are of no use, and an example.
+#[derive(Debug, Default)]
+pub(super) struct Count {
+    /// How many.
+    pub(super) count: usize,
+    /// The first, in words.
+    pub(super) example: String,
+}
+
+impl Count {
+    /// Counts one; it is described only when it is the first.
+    pub(super) fn add(&mut self, example: impl FnOnce() -> String) {
+        if self.count == 0 {
+            self.example = example();
+        }
+        self.count = self.count.saturating_add(1);
+    }
+}
+
+/// A path as the file system spells it.
+#[cfg(unix)]
+pub(super) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt as _;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+/// A path as the file system spells it.
+#[cfg(not(unix))]
+pub(super) fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+/// The directory of a file as it was named, and the one it is really in.
+pub(super) fn own_directories(path: &Path) -> Vec<PathBuf> {
+    let named = path.parent().map(|parent| {
+        if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_path_buf() }
+    });
+    let real = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
+    let mut directories: Vec<_> = named.into_iter().chain(real).collect();
+    directories.dedup();
+    directories
+}
 
 /// The place of the section whose name ends in `name` after `.debug_` or
 /// `__debug_`; `None` for what says nothing about lines or inlines. Mach-O cuts

@@ -1,4 +1,4 @@
-//! The promises about lines and inlined functions: I30 to I34.
+//! The promises about lines and inlined functions: I28 to I32.
 //!
 //! Linear in the bytes of the sections, times at most [`MAX_FRAMES`] for the
 //! chains of nodes; no heap.
@@ -10,7 +10,7 @@ use crate::lines::{FileRef, Window};
 use crate::open::{View, index};
 
 impl View<'_> {
-    /// I30 to I34.
+    /// I28 to I32.
     pub(super) fn verify_lines(&self) -> Result<(), Violation> {
         self.verify_functions()?;
         let (mut window, mut line) = (0u32, 0u64);
@@ -35,7 +35,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// I34, and I17 for the names of functions and files.
+    /// I32, and I17 for the names of functions and files.
     fn verify_functions(&self) -> Result<(), Violation> {
         for i in 0..self.functions.len() {
             let function = self
@@ -52,7 +52,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// I30: how many windows a sound span has.
+    /// I28: how many windows a sound span has.
     fn verify_span(&self, span: &LineSpan, before: Option<&LineSpan>) -> Option<u32> {
         let relocatable = self.header.addresses.get() == ADDRESSES_SECTION;
         let (base, size, section) = (span.base.get(), span.size.get(), span.section.get());
@@ -76,7 +76,7 @@ impl View<'_> {
         (sound && ordered && end < self.line_windows.len()).then_some(windows)
     }
 
-    /// I31, I32 and I33 for the windows of a span; where its lines end.
+    /// I29, I30 and I31 for the windows of a span; where its lines end.
     fn verify_windows(&self, span: &LineSpan, windows: u32) -> Result<u64, Violation> {
         let first = index(span.window_first.get());
         let mut at = 0u32;
@@ -106,7 +106,7 @@ impl View<'_> {
         Ok(span.lines.get().saturating_add(at.into()))
     }
 
-    /// I32.
+    /// I30.
     fn window_is_sound(&self, window: &Window<'_>, shift: u32) -> bool {
         let size = 1u32.checked_shl(shift).unwrap_or(0);
         let mut before = 0u8;
@@ -121,7 +121,7 @@ impl View<'_> {
         ascending && picked && known && window.long.len() == window.long_count()
     }
 
-    /// I33: every entry of the window leads to a root.
+    /// I31: every entry of the window leads to a root.
     fn verify_nodes(&self, window: &Window<'_>) -> Result<(), Violation> {
         for entry in 0..window.entry_count() {
             let Some(Some(mut at)) = window.node(entry) else { continue };

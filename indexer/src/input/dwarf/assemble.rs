@@ -4,6 +4,7 @@
 //! is in the parts is not decided here.
 
 use super::files::{FileTable, Files, Program};
+use super::limits::Allowance;
 use super::names::{Names, Space};
 use super::tree::{self, Tree};
 use super::unit::Unit;
@@ -27,6 +28,8 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) calls: Option<FileTable<'data>>,
     /// Rows outside every function are put out.
     pub(super) owns_lines: bool,
+    /// What reading it may cost.
+    pub(super) allowance: &'a Allowance,
 }
 
 impl<'data> Parts<'_, 'data> {
@@ -39,7 +42,8 @@ impl<'data> Parts<'_, 'data> {
             }
             None => (Vec::new(), None),
         };
-        let mut tree = tree::walk(self.own.dwarf, self.unit, self.addresses, report);
+        let mut tree =
+            tree::walk(self.own.dwarf, self.unit, self.addresses, self.allowance, report);
         let file = |index| match &mut table {
             Some(table) if index != NONE => table.number(u64::from(index), &mut files),
             _ => NONE,
@@ -49,7 +53,8 @@ impl<'data> Parts<'_, 'data> {
             flatten::flatten(&mut tree, lines, self.addresses, file, report);
         drop(spans);
         let mut calls = self.calls.or(table);
-        let mut names = Names::new(self.own, self.supplementary, self.unit, calls.clone());
+        let mut names =
+            Names::new(self.own, self.supplementary, self.unit, calls.clone(), self.allowance);
 
         let used = rows.iter().map(|row| row.node).chain(pieces.iter().map(|piece| piece.root));
         let numbers = numbers(&tree, used);
@@ -60,8 +65,10 @@ impl<'data> Parts<'_, 'data> {
             }
             let function =
                 node.declared.map_or(NONE, |declared| names.number(declared, &mut files));
-            let call_file = match (node.call_file, &mut calls) {
-                (Some(file), Some(table)) => table.number(file, &mut files),
+            let call_file = match &mut calls {
+                Some(table) if node.call_file != NONE => {
+                    table.number(u64::from(node.call_file), &mut files)
+                }
                 _ => NONE,
             };
             nodes.push(Node {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use gimli::read::Section as _;
 
+use super::limits::Allowance;
 use super::text;
 use super::unit::{Dwarf, Slice, Unit, comp_dir};
 use crate::model::lines::{NONE, SourceFile};
@@ -26,9 +27,8 @@ pub(super) fn program<'data>(
     offset: usize,
     address_size: u8,
 ) -> Result<Program<'data>, String> {
-    let mut start = *dwarf.debug_line.reader();
     let fault = |error: gimli::Error| error.to_string();
-    let length = header_length(&mut start, offset).map_err(fault)?;
+    let length = header_size(dwarf, offset).map_err(fault)?;
     if length > LONGEST_HEADER {
         return Err(format!("expected a header of at most {LONGEST_HEADER} bytes, found {length}"));
     }
@@ -38,9 +38,13 @@ pub(super) fn program<'data>(
         .map_err(fault)
 }
 
-/// The `header_length` that the program at `offset` claims.
-fn header_length(section: &mut Slice<'_>, offset: usize) -> gimli::Result<u64> {
+/// The size of the header of the program at `offset`, as it claims.
+///
+/// # Errors
+/// gimli's, when it is not there.
+pub(super) fn header_size(dwarf: &Dwarf<'_>, offset: usize) -> gimli::Result<u64> {
     use gimli::Reader as _;
+    let mut section = *dwarf.debug_line.reader();
     section.skip(offset)?;
     let (_, format) = section.read_initial_length()?;
     let version = section.read_u16()?;
@@ -72,9 +76,14 @@ pub(super) struct FileTable<'data> {
 
 impl<'data> FileTable<'data> {
     /// The table in a line program's header.
-    pub(super) fn read(dwarf: &Dwarf<'data>, unit: &Unit<'data>, program: &Program<'data>) -> Self {
+    pub(super) fn read(
+        dwarf: &Dwarf<'data>,
+        unit: &Unit<'data>,
+        program: &Program<'data>,
+        allowance: &Allowance,
+    ) -> Self {
         let header = program.header();
-        let text = |value| text::of(dwarf, Some(unit), &value).unwrap_or(&[]);
+        let text = |value| text::of(dwarf, Some(unit), &value, allowance).unwrap_or(&[]);
         let files = header.file_names().iter();
         Self {
             version: header.version(),

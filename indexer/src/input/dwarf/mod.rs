@@ -11,10 +11,12 @@ use gimli::constants;
 use crate::model::lines::{NONE, UnitLines};
 use crate::model::{DebugInfo, Report};
 
+mod abbreviations;
 mod assemble;
 mod files;
 mod flatten;
 mod headers;
+mod limits;
 mod names;
 mod ranges;
 mod rows;
@@ -23,12 +25,14 @@ mod text;
 mod tree;
 mod unit;
 
+use abbreviations::Tables;
 use assemble::Parts;
 use files::FileTable;
 use headers::Headers;
+use limits::Allowance;
 use names::Space;
-use split::SplitFile;
-use unit::{Dwarf, Header, Slice, Unit};
+use split::{Package, SplitFile};
+use unit::{Dwarf, Header, Root, Unit};
 
 /// The longest stretch of addresses that is believed to be code of one
 /// function or of one line.
@@ -40,7 +44,7 @@ pub struct Units<'a, 'data> {
     info: &'a DebugInfo<'data>,
     main: File<'data>,
     supplementary: Option<File<'data>>,
-    package: Option<gimli::DwarfPackage<Slice<'data>>>,
+    package: Option<Package<'data>>,
     units: Vec<CodeUnit<'data>>,
 }
 
@@ -48,11 +52,14 @@ pub struct Units<'a, 'data> {
 struct File<'data> {
     dwarf: Dwarf<'data>,
     headers: Headers<'data>,
+    tables: Tables,
 }
 
 /// A unit that may have code.
 struct CodeUnit<'data> {
     header: Header<'data>,
+    /// Offset of its line program.
+    lines: Option<usize>,
     /// The rows outside every function are this unit's to tell.
     owns_lines: bool,
     /// It is the skeleton of the split unit with this id.
@@ -61,8 +68,24 @@ struct CodeUnit<'data> {
 }
 
 impl<'data> File<'data> {
+    fn open(dwarf: Dwarf<'data>, label: &str, report: &mut Report) -> Self {
+        let headers = Headers::read(&dwarf, label, report);
+        let tables = Tables::find(&dwarf, &headers);
+        Self { dwarf, headers, tables }
+    }
+
     fn space(&self) -> Space<'_, 'data> {
-        Space { dwarf: &self.dwarf, headers: &self.headers }
+        Space { dwarf: &self.dwarf, headers: &self.headers, tables: &self.tables }
+    }
+
+    /// Enters one of its units.
+    fn enter(
+        &self,
+        header: &Header<'data>,
+        allowance: &Allowance,
+    ) -> gimli::Result<(Unit<'data>, Root)> {
+        let abbreviations = self.tables.of(&self.dwarf, header, None)?;
+        unit::enter(&self.dwarf, *header, abbreviations, allowance)
     }
 }
 
@@ -76,17 +99,15 @@ impl<'a, 'data> Units<'a, 'data> {
         let supplementary = info.supplementary.as_ref().map(|sections| {
             let dwarf = unit::dwarf(sections, endian);
             let label = format!("{}supplementary file: ", info.label);
-            File { headers: Headers::read(&dwarf, &label, report), dwarf }
+            File::open(dwarf, &label, report)
         });
         if let Some(sections) = &info.supplementary {
             dwarf.set_sup(unit::dwarf(sections, endian));
         }
-        let headers = Headers::read(&dwarf, &info.label, report);
         let package = info.package.as_ref().and_then(|sections| {
-            let load = |id| Ok(Slice::new(unit::section(sections, id), endian));
-            match gimli::DwarfPackage::load(load, Slice::new(&[], endian)) {
+            match Package::open(*sections, endian) {
                 Ok(package) => Some(package),
-                Err::<_, gimli::Error>(error) => {
+                Err(error) => {
                     report.warn(format!(
                         "{}package of split units: expected an index, found damage ({error}); went on without it",
                         info.label
@@ -95,8 +116,8 @@ impl<'a, 'data> Units<'a, 'data> {
                 }
             }
         });
-        let main = File { dwarf, headers };
-        let units = code_units(&main);
+        let main = File::open(dwarf, &info.label, report);
+        let units = code_units(info, &main, package.as_ref(), report);
         Self { info, main, supplementary, package, units }
     }
 
@@ -124,11 +145,9 @@ impl<'a, 'data> Units<'a, 'data> {
         let Some(code) = self.units.get(unit) else { return UnitLines::default() };
         let label = &self.info.label;
         let dwarf = &self.main.dwarf;
-        let entered = dwarf
-            .abbreviations(&code.header)
-            .and_then(|abbreviations| unit::enter(dwarf, code.header, abbreviations));
-        let (entered, root) = match entered {
-            Ok(entered) => entered,
+        let allowance = Allowance::of(code.weight);
+        let entered = match self.main.enter(&code.header, &allowance) {
+            Ok((entered, _)) => entered,
             Err(error) => {
                 report.warn(format!(
                     "{label}.debug_info: unit at {:#x}: expected a root DIE, found damage ({error}); went on with the others",
@@ -137,7 +156,7 @@ impl<'a, 'data> Units<'a, 'data> {
                 return UnitLines::default();
             }
         };
-        let program = root.stmt_list.and_then(|offset| {
+        let program = code.lines.and_then(|offset| {
             let read = files::program(dwarf, offset, code.header.address_size());
             let warn = |fault| {
                 report.warn(format!(
@@ -147,22 +166,20 @@ impl<'a, 'data> Units<'a, 'data> {
             read.map_err(warn).ok()
         });
         let split = match code.split {
-            Some(id) => self.split(id, &entered, report),
+            Some(id) => self.split(id, &entered, &allowance, report),
             None => None,
         };
-        let own = match &split {
-            Some(split) => Space { dwarf: &split.file.dwarf, headers: &split.file.headers },
-            None => Space { dwarf, headers: &self.main.headers },
-        };
-        let table = program.as_ref().map(|program| FileTable::read(dwarf, &entered, program));
+        let table =
+            program.as_ref().map(|program| FileTable::read(dwarf, &entered, program, &allowance));
         let parts = Parts {
             addresses: &self.info.addresses,
-            own,
+            own: split.as_ref().map_or(&self.main, |split| &split.file).space(),
             supplementary: self.supplementary.as_ref().map(File::space),
             calls: split.as_ref().and_then(|split| split.files.clone()),
             unit: split.as_ref().map_or(&entered, |split| &split.unit),
             lines: program.as_ref().zip(table),
             owns_lines: code.owns_lines,
+            allowance: &allowance,
         };
         parts.assemble(report)
     }
@@ -172,11 +189,13 @@ impl<'a, 'data> Units<'a, 'data> {
         &self,
         id: gimli::DwoId,
         skeleton: &Unit<'data>,
+        allowance: &Allowance,
         report: &mut Report,
     ) -> Option<SplitFile<'data>> {
         let found = split::find(self.info, self.package.as_ref(), &self.main.dwarf, id);
-        let read =
-            found.and_then(|dwarf| split::enter(dwarf, id, skeleton, &self.info.label, report));
+        let read = found.and_then(|dwarf| {
+            split::enter(dwarf, id, skeleton, allowance, &self.info.label, report)
+        });
         if read.is_none() {
             report.skip("split units that are missing");
         }
@@ -186,9 +205,21 @@ impl<'a, 'data> Units<'a, 'data> {
 
 /// The units that may have code; type units and partial units have none. The
 /// first of those that share a line program or a split unit is its owner.
-fn code_units<'data>(file: &File<'data>) -> Vec<CodeUnit<'data>> {
+fn code_units<'data>(
+    info: &DebugInfo<'data>,
+    file: &File<'data>,
+    package: Option<&Package<'data>>,
+    report: &mut Report,
+) -> Vec<CodeUnit<'data>> {
     let mut units = Vec::new();
     let (mut programs, mut splits) = (HashSet::new(), HashSet::new());
+    // Many units may name one long line program, or one part of a package.
+    let mut lines_left = times(8, info.sections.line);
+    let mut package_left = info.package.map_or(0, |package| {
+        [package.info, package.abbrev]
+            .iter()
+            .fold(0, |sum, part| times(8, part).saturating_add(sum))
+    });
     for header in &file.headers.list {
         if matches!(
             header.type_(),
@@ -198,30 +229,54 @@ fn code_units<'data>(file: &File<'data>) -> Vec<CodeUnit<'data>> {
         ) {
             continue;
         }
-        let entered = file
-            .dwarf
-            .abbreviations(header)
-            .and_then(|abbreviations| unit::enter(&file.dwarf, *header, abbreviations));
         let mut unit = CodeUnit {
             header: *header,
+            lines: None,
             owns_lines: false,
             split: None,
             weight: wide(header.length_including_self()),
         };
-        if let Ok((entered, root)) = entered {
+        if let Ok((entered, root)) = file.enter(header, &Allowance::of(unit.weight)) {
             if root.tag == constants::DW_TAG_partial_unit {
                 continue;
             }
-            unit.owns_lines = root.stmt_list.is_some_and(|line| programs.insert(line));
-            if root.names_split && root.has_code {
-                unit.split = entered.dwo_id.filter(|id| splits.insert(id.0));
+            if let Some(offset) = root.stmt_list {
+                let bytes = files::extent(&file.dwarf, offset).unwrap_or(0);
+                match lines_left.checked_sub(bytes) {
+                    Some(left) => {
+                        lines_left = left;
+                        unit.weight = unit.weight.saturating_add(bytes);
+                        unit.lines = Some(offset);
+                        unit.owns_lines = programs.insert(offset);
+                    }
+                    None => report.skip("line programs that too many units share"),
+                }
             }
-            let line = root.stmt_list.and_then(|line| files::extent(&file.dwarf, line));
-            unit.weight = unit.weight.saturating_add(line.unwrap_or(0));
+            let id = entered.dwo_id.filter(|_| root.names_split && root.has_code);
+            if let Some(id) = id.filter(|id| splits.insert(id.0)) {
+                unit.split = Some(id);
+                let found = split::find(info, package, &file.dwarf, id);
+                let bytes = found.as_ref().map_or(0, split::weight);
+                if info.split.binary_search_by_key(&id.0, |split| split.id).is_err() {
+                    match package_left.checked_sub(bytes) {
+                        Some(left) => package_left = left,
+                        None => {
+                            unit.split = None;
+                            report.skip("split units that too many units share");
+                        }
+                    }
+                }
+                unit.weight = unit.weight.saturating_add(bytes);
+            }
         }
         units.push(unit);
     }
     units
+}
+
+/// A bound for work on a section that is read `factor` times over.
+fn times(factor: u64, section: &[u8]) -> u64 {
+    wide(section.len()).saturating_mul(factor).saturating_add(1 << 16)
 }
 
 /// A length as the `u64` of sums.

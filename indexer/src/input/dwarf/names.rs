@@ -5,12 +5,13 @@
 //! supplementary file, a bounded way, and never in a circle.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use gimli::{Abbreviations, UnitOffset, constants};
+use gimli::{UnitOffset, constants};
 
-use super::files::{FileTable, Files, program};
+use super::abbreviations::Tables;
+use super::files::{FileTable, Files, header_size, program};
 use super::headers::Headers;
+use super::limits::Allowance;
 use super::text;
 use super::unit::{Dwarf, Target, Unit, enter, target};
 use crate::model::lines::{Function, NONE};
@@ -25,6 +26,8 @@ pub(super) struct Space<'a, 'data> {
     pub(super) dwarf: &'a Dwarf<'data>,
     /// Its units.
     pub(super) headers: &'a Headers<'data>,
+    /// Their abbreviations.
+    pub(super) tables: &'a Tables,
 }
 
 /// Which file a DIE is in.
@@ -81,6 +84,7 @@ struct Die<'data> {
 pub(super) struct Names<'a, 'data> {
     own: Space<'a, 'data>,
     supplementary: Option<Space<'a, 'data>>,
+    allowance: &'a Allowance,
     /// Offset of the unit that is read.
     base: usize,
     units: HashMap<(Place, usize), Option<Entered<'a, 'data>>>,
@@ -97,12 +101,14 @@ impl<'a, 'data> Names<'a, 'data> {
         supplementary: Option<Space<'a, 'data>>,
         unit: &'a Unit<'data>,
         files: Option<FileTable<'data>>,
+        allowance: &'a Allowance,
     ) -> Self {
         let base = unit.header.debug_info_offset().map_or(0, |offset| offset.0);
         let entered = Entered { unit: Held::Borrowed(unit), stmt_list: None, files: Some(files) };
         Self {
             own,
             supplementary,
+            allowance,
             base,
             units: HashMap::from([((Place::Own, base), Some(entered))]),
             by_die: HashMap::new(),
@@ -175,12 +181,13 @@ impl<'a, 'data> Names<'a, 'data> {
     /// The unit at `offset`, entered once.
     fn unit(&mut self, place: Place, offset: usize) -> Option<&mut Entered<'a, 'data>> {
         let space = self.space(place)?;
+        let allowance = self.allowance;
         self.units
             .entry((place, offset))
             .or_insert_with(|| {
                 let header = *space.headers.at(offset)?;
-                let abbreviations: Arc<Abbreviations> = space.dwarf.abbreviations(&header).ok()?;
-                let (unit, root) = enter(space.dwarf, header, abbreviations).ok()?;
+                let abbreviations = space.tables.of(space.dwarf, &header, Some(allowance)).ok()?;
+                let (unit, root) = enter(space.dwarf, header, abbreviations, allowance).ok()?;
                 let unit = Held::Owned(Box::new(unit));
                 Some(Entered { unit, stmt_list: root.stmt_list, files: None })
             })
@@ -190,12 +197,17 @@ impl<'a, 'data> Names<'a, 'data> {
     /// Number of the file `index` of the unit at `unit`.
     fn file(&mut self, place: Place, unit: usize, index: u64, files: &mut Files<'data>) -> u32 {
         let Some(space) = self.space(place) else { return NONE };
+        let allowance = self.allowance;
         let Some(entered) = self.unit(place, unit) else { return NONE };
         let Entered { unit, stmt_list, files: table } = entered;
         let table = table.get_or_insert_with(|| {
             let unit = unit.get();
-            let program = program(space.dwarf, (*stmt_list)?, unit.header.address_size()).ok()?;
-            Some(FileTable::read(space.dwarf, unit, &program))
+            let offset = (*stmt_list)?;
+            if !allowance.far(header_size(space.dwarf, offset).ok()?) {
+                return None;
+            }
+            let program = program(space.dwarf, offset, unit.header.address_size()).ok()?;
+            Some(FileTable::read(space.dwarf, unit, &program, allowance))
         });
         table.as_mut().map_or(NONE, |table| table.number(index, files))
     }
@@ -204,6 +216,7 @@ impl<'a, 'data> Names<'a, 'data> {
     fn die(&mut self, at: DieRef) -> Option<(Die<'data>, usize)> {
         let space = self.space(at.place)?;
         let offset = space.headers.holding(at.offset)?;
+        let allowance = self.allowance;
         let unit = self.unit(at.place, offset)?.unit.get();
         let inside = at.offset.checked_sub(offset)?;
         let mut entries = unit.entries_raw(Some(UnitOffset(inside))).ok()?;
@@ -211,7 +224,7 @@ impl<'a, 'data> Names<'a, 'data> {
         let mut die = Die::default();
         for spec in abbreviation.attributes() {
             let Ok(attribute) = entries.read_attribute(*spec) else { break };
-            let string = || text::of(space.dwarf, Some(unit), &attribute.value());
+            let string = || text::of(space.dwarf, Some(unit), &attribute.value(), allowance);
             match attribute.name() {
                 constants::DW_AT_linkage_name | constants::DW_AT_MIPS_linkage_name => {
                     die.linkage = string().filter(|name| !name.is_empty());

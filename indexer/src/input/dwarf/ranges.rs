@@ -5,6 +5,7 @@
 
 use gimli::{AttributeValue, constants};
 
+use super::limits::Allowance;
 use super::unit::{Dwarf, Slice, Unit, Value};
 
 /// A range of addresses as DWARF states it.
@@ -22,20 +23,6 @@ pub(super) struct Extent<'data> {
     low: Option<Value<'data>>,
     high: Option<Value<'data>>,
     ranges: Option<Value<'data>>,
-}
-
-/// How many range entries may still be read for a unit: many DIEs may claim
-/// one long list.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Allowance {
-    left: u64,
-}
-
-impl Allowance {
-    /// For a unit of `bytes`: more than one entry a byte is not honest.
-    pub(super) fn of(bytes: u64) -> Self {
-        Self { left: bytes.saturating_add(1024) }
-    }
 }
 
 /// Why ranges are missing.
@@ -77,7 +64,7 @@ impl<'data> Extent<'data> {
         &self,
         dwarf: &Dwarf<'data>,
         unit: &Unit<'data>,
-        allowance: &mut Allowance,
+        allowance: &Allowance,
         found: &mut Vec<Range>,
     ) -> Result<(), RangeFault> {
         found.clear();
@@ -104,10 +91,9 @@ impl<'data> Extent<'data> {
             return Err(RangeFault::Damaged);
         };
         while let Some(entry) = list.next_raw().map_err(damaged)? {
-            let Some(left) = allowance.left.checked_sub(1) else {
+            if !allowance.range() {
                 return Err(RangeFault::TooMany);
-            };
-            allowance.left = left;
+            }
             if let Some(range) = list.convert_raw(entry).map_err(damaged)? {
                 found.push(Range { start: range.begin, end: range.end });
             }

@@ -6,10 +6,8 @@
 use gimli::AttributeValue;
 use gimli::read::Section as _;
 
+use super::limits::Allowance;
 use super::unit::{Dwarf, Unit, Value};
-
-/// No name is longer than this: many references to one huge tail stay cheap.
-const LONGEST: usize = 1 << 20;
 
 /// The string that `value` stands for; `None` when it is not there. `unit` is
 /// needed for indexed strings only.
@@ -17,27 +15,33 @@ pub(super) fn of<'data>(
     dwarf: &Dwarf<'data>,
     unit: Option<&Unit<'data>>,
     value: &Value<'data>,
+    allowance: &Allowance,
 ) -> Option<&'data [u8]> {
     match *value {
         AttributeValue::String(text) => Some(text.slice()),
-        AttributeValue::DebugStrRef(offset) => at(dwarf.debug_str.reader().slice(), offset.0),
+        AttributeValue::DebugStrRef(offset) => {
+            at(dwarf.debug_str.reader().slice(), offset.0, allowance)
+        }
         AttributeValue::DebugStrRefSup(offset) => {
-            at(dwarf.sup()?.debug_str.reader().slice(), offset.0)
+            at(dwarf.sup()?.debug_str.reader().slice(), offset.0, allowance)
         }
         AttributeValue::DebugLineStrRef(offset) => {
-            at(dwarf.debug_line_str.reader().slice(), offset.0)
+            at(dwarf.debug_line_str.reader().slice(), offset.0, allowance)
         }
         AttributeValue::DebugStrOffsetsIndex(index) => {
             let offset = dwarf.string_offset(unit?, index).ok()?;
-            at(dwarf.debug_str.reader().slice(), offset.0)
+            at(dwarf.debug_str.reader().slice(), offset.0, allowance)
         }
         _ => None,
     }
 }
 
 /// The NUL-terminated string at `offset`, without its NUL.
-fn at(section: &[u8], offset: usize) -> Option<&[u8]> {
+fn at<'data>(section: &'data [u8], offset: usize, allowance: &Allowance) -> Option<&'data [u8]> {
     let rest = section.get(offset..)?;
-    let window = rest.get(..LONGEST).unwrap_or(rest);
-    window.get(..memchr::memchr(0, window)?)
+    let longest = usize::try_from(allowance.longest_text()).unwrap_or(usize::MAX);
+    let window = rest.get(..longest).unwrap_or(rest);
+    let end = memchr::memchr(0, window);
+    allowance.text(super::wide(end.unwrap_or(window.len())));
+    window.get(..end?)
 }

@@ -5,7 +5,8 @@
 
 use gimli::constants;
 
-use super::ranges::{Allowance, Extent, Range};
+use super::limits::Allowance;
+use super::ranges::{Extent, Range};
 use super::unit::{Dwarf, Slice, Target, Unit, target};
 use crate::model::lines::NONE;
 use crate::model::{AddressMap, Report};
@@ -17,8 +18,8 @@ pub(super) struct TreeNode {
     pub(super) declared: Option<Target>,
     /// The node it was inlined into; `NONE` for a function's own.
     pub(super) parent: u32,
-    /// Index of the caller's file in the unit's file table.
-    pub(super) call_file: Option<u64>,
+    /// Index of the caller's file in the unit's file table; `NONE` when there is none.
+    pub(super) call_file: u32,
     /// Line of the call; 0 unknown.
     pub(super) call_line: u32,
     /// Column of the call; 0 unknown.
@@ -78,15 +79,15 @@ pub(super) fn walk<'data>(
     dwarf: &Dwarf<'data>,
     unit: &Unit<'data>,
     addresses: &AddressMap,
+    allowance: &Allowance,
     report: &mut Report,
 ) -> Tree {
-    let bytes = super::wide(unit.header.length_including_self());
     let mut walk = Walk {
         dwarf,
         unit,
         addresses,
         report,
-        allowance: Allowance::of(bytes),
+        allowance,
         ranges: Vec::new(),
         tree: Tree::default(),
         scopes: Vec::new(),
@@ -102,7 +103,7 @@ struct Walk<'a, 'data> {
     unit: &'a Unit<'data>,
     addresses: &'a AddressMap,
     report: &'a mut Report,
-    allowance: Allowance,
+    allowance: &'a Allowance,
     ranges: Vec<Range>,
     tree: Tree,
     scopes: Vec<Scope>,
@@ -161,7 +162,7 @@ impl<'data> Walk<'_, 'data> {
 
     /// Reads what a DIE covers into `self.ranges`.
     fn extent(&mut self, extent: &Extent<'data>) {
-        let read = extent.read(self.dwarf, self.unit, &mut self.allowance, &mut self.ranges);
+        let read = extent.read(self.dwarf, self.unit, self.allowance, &mut self.ranges);
         if let Err(fault) = read {
             self.report.skip(fault.reason());
         }
@@ -185,21 +186,26 @@ impl<'data> Walk<'_, 'data> {
         self.tree.nodes.push(TreeNode {
             declared: Some(Target::Unit(offset)),
             parent: NONE,
-            call_file: None,
+            call_file: NONE,
             call_line: 0,
             call_column: 0,
         });
         root
     }
 
-    /// The node of a new inlined function.
+    /// The node of a new inlined function; that of its caller when there are
+    /// more than the unit can hold.
     fn inlined(&mut self, call: &Call<'data>, scope: Scope, offset: usize) -> u32 {
+        if !self.allowance.node() {
+            self.report.skip("inlined functions beyond what their unit can hold");
+            return scope.node;
+        }
         self.extent(&call.extent);
         let node = super::count32(self.tree.nodes.len());
         self.tree.nodes.push(TreeNode {
             declared: if call.named { Some(Target::Unit(offset)) } else { call.origin },
             parent: scope.node,
-            call_file: call.file,
+            call_file: call.file.unwrap_or(NONE),
             call_line: call.line,
             call_column: call.column,
         });
@@ -216,20 +222,19 @@ struct Call<'data> {
     extent: Extent<'data>,
     origin: Option<Target>,
     named: bool,
-    file: Option<u64>,
+    file: Option<u32>,
     line: u32,
     column: u32,
 }
 
 impl<'data> Call<'data> {
     fn take(&mut self, attribute: &gimli::Attribute<Slice<'data>>) {
-        let number = || attribute.udata_value();
-        let small = || number().and_then(|value| u32::try_from(value).ok()).unwrap_or(0);
+        let number = || attribute.udata_value().and_then(|value| u32::try_from(value).ok());
         match attribute.name() {
             constants::DW_AT_abstract_origin => self.origin = target(&attribute.value()),
             constants::DW_AT_call_file => self.file = number(),
-            constants::DW_AT_call_line => self.line = small(),
-            constants::DW_AT_call_column => self.column = small(),
+            constants::DW_AT_call_line => self.line = number().unwrap_or(0),
+            constants::DW_AT_call_column => self.column = number().unwrap_or(0),
             constants::DW_AT_name
             | constants::DW_AT_linkage_name
             | constants::DW_AT_MIPS_linkage_name

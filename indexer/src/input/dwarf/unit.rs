@@ -9,6 +9,7 @@ use std::sync::Arc;
 use gimli::read::{Reader as _, Section as _};
 use gimli::{Abbreviations, AttributeValue, SectionId, UnitOffset, constants};
 
+use super::limits::Allowance;
 use super::text;
 use crate::model::{DebugInfo, DwarfSections};
 
@@ -105,6 +106,7 @@ pub(super) fn enter<'data>(
     dwarf: &Dwarf<'data>,
     header: Header<'data>,
     abbreviations: Arc<Abbreviations>,
+    allowance: &Allowance,
 ) -> gimli::Result<(Unit<'data>, Root)> {
     let encoding = header.encoding();
     let split_id = match header.type_() {
@@ -170,7 +172,7 @@ pub(super) fn enter<'data>(
         }
     }
     unit.comp_dir = comp_dir
-        .and_then(|value| text::of(dwarf, Some(&unit), &value))
+        .and_then(|value| text::of(dwarf, Some(&unit), &value, allowance))
         .map(|text| Slice::new(text, dwarf.debug_info.reader().endian()));
     if let Some(Ok(Some(address))) = low_pc.map(|value| dwarf.attr_address(&unit, value)) {
         unit.low_pc = address;

@@ -13,6 +13,7 @@ use super::bytes;
 use super::header::File;
 use super::places::{self, hex};
 use super::{is_elf, notes};
+use crate::input::debug::own_directories;
 use crate::input::{ReadOptions, map_file};
 use crate::model::{Report, Store};
 
@@ -130,7 +131,7 @@ impl Wanted<'_, '_> {
             places.extend(files.into_iter().map(|path| (path, Proof::BuildId)));
         }
         if let Some(name) = self.link.and_then(|link| places::file_name(link.name)) {
-            let own = places::own_directories(self.path);
+            let own = own_directories(self.path);
             if options.auto_debug {
                 for directory in &own {
                     places.push((directory.join(&name), Proof::Crc));

@@ -12,6 +12,7 @@ use super::debug_sections::{self, Flavour};
 use super::header::File;
 use super::places::{self, hex};
 use super::{is_elf, notes};
+use crate::input::debug::own_directories;
 use crate::input::{ReadOptions, map_file};
 use crate::model::{Companion, DwarfSections, Report, Store};
 
@@ -109,7 +110,7 @@ fn candidates(link: &AltLink<'_>, path: &Path, options: &ReadOptions) -> Vec<Pat
     let name = places::file_name(link.name);
     if let Some(name) = name.as_ref().filter(|_| options.auto_debug) {
         // Joining an absolute path gives that path.
-        found.extend(places::own_directories(path).iter().map(|own| own.join(name)));
+        found.extend(own_directories(path).iter().map(|own| own.join(name)));
     }
     found.extend(places::by_build_id(link.id, options));
     if let Some(name) = &name {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use super::companion::{DebugLink, Found, Wanted};
 use super::debug_sections::{self, Flavour};
+use super::debug_split::{self, Holder};
 use super::header::File;
 use super::relocate::Spread;
 use super::{Main, debug_alt, layout, machine};
@@ -114,13 +115,15 @@ impl<'data> Main<'data> {
         }
         let alt = debug_alt::load((path, file), &label, options, store, report);
         let (supplementary, companion) = alt.unzip();
-        image.companions.extend(companion);
+        let holder = Holder { main: search.path, path, file };
+        let split = debug_split::load(&holder, &sections, options, store, report);
+        image.companions.extend(companion.into_iter().chain(split.companions));
         image.debug.push(DebugInfo {
             label,
             sections,
             supplementary,
-            split: Vec::new(),
-            package: None,
+            split: split.units,
+            package: split.package,
             addresses,
             machine: machine::machine(file),
         });

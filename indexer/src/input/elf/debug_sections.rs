@@ -23,7 +23,6 @@ pub(super) enum Flavour {
     /// `.debug_info` and its like.
     Plain,
     /// `.debug_info.dwo` and its like, and a package's indexes.
-    #[expect(dead_code)]
     Split,
 }
 

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::input::ReadOptions;
+#[cfg(unix)]
+use crate::input::debug::path_of;
 
 /// Where distributions install separate debug files.
 pub(super) const SYSTEM_DEBUG_DIR: &str = "/usr/lib/debug";
@@ -65,22 +67,10 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The directory of a file as it was named, and the one it is really in.
-pub(super) fn own_directories(path: &Path) -> Vec<PathBuf> {
-    let named = path.parent().map(|parent| {
-        if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_path_buf() }
-    });
-    let real = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
-    let mut directories: Vec<_> = named.into_iter().chain(real).collect();
-    directories.dedup();
-    directories
-}
-
 /// A file name or path as the file system spells it.
 #[cfg(unix)]
 pub(super) fn file_name(name: &[u8]) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt as _;
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
+    path_of(name)
 }
 
 /// A file name as the file system spells it.

@@ -21,6 +21,7 @@ mod companions;
 mod debug;
 mod hostile;
 mod relocated;
+mod split;
 mod stubs;
 mod tables;
 
