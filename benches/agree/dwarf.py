@@ -16,12 +16,12 @@ import zlib
 import model as M
 
 # Tags, attributes and forms used, by their numbers in the DWARF standard.
-SUBPROGRAM, INLINED = 0x2e, 0x1d
+SUBPROGRAM, INLINED, PARTIAL, IMPORTED, IMPORT = 0x2e, 0x1d, 0x3c, 0x3d, 0x18
 NAME, STMT_LIST, LOW, HIGH, COMP_DIR, ORIGIN, DECLARATION, SPECIFICATION, RANGES = 0x3, 0x10, 0x11, 0x12, 0x1b, 0x31, 0x3c, 0x47, 0x55
 CALL_COLUMN, CALL_FILE, CALL_LINE, LINKAGE, MIPS_LINKAGE = 0x57, 0x58, 0x59, 0x6e, 0x2007
 STR_BASE, ADDR_BASE, RNG_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, GNU_RANGES_BASE, GNU_ADDR_BASE = 0x72, 0x73, 0x74, 0x76, 0x2130, 0x2131, 0x2132, 0x2133
 FUNCTIONS, BLOCKS = (SUBPROGRAM, INLINED), (0x0b, 0x32, 0x25)       # lexical, try and catch blocks
-WANTED = {NAME, STMT_LIST, LOW, HIGH, COMP_DIR, ORIGIN, DECLARATION, SPECIFICATION, RANGES, CALL_COLUMN, CALL_FILE, CALL_LINE, LINKAGE, MIPS_LINKAGE,
+WANTED = {NAME, IMPORT, STMT_LIST, LOW, HIGH, COMP_DIR, ORIGIN, DECLARATION, SPECIFICATION, RANGES, CALL_COLUMN, CALL_FILE, CALL_LINE, LINKAGE, MIPS_LINKAGE,
           STR_BASE, ADDR_BASE, RNG_BASE, DWO_NAME, GNU_DWO_NAME, GNU_DWO_ID, GNU_RANGES_BASE, GNU_ADDR_BASE}
 FIXED = {0x0b: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x0c: 1, 0x11: 1, 0x12: 2, 0x13: 4, 0x14: 8, 0x19: 0, 0x1c: 4, 0x1e: 16, 0x20: 8, 0x21: 0, 0x24: 8,
          0x25: 1, 0x26: 2, 0x28: 4, 0x29: 1, 0x2a: 2, 0x2c: 4}
@@ -66,7 +66,6 @@ class Elf:
             data = f.read()
         self.end, self.wide = "<" if data[5] == 1 else ">", data[4] == 2
         e = self.end
-        kind, = struct.unpack_from(e + "H", data, 16)
         shoff = struct.unpack_from(e + "Q", data, 40)[0] if self.wide else struct.unpack_from(e + "I", data, 32)[0]
         size, count, names = struct.unpack_from(e + "HHH", data, 58 if self.wide else 46)
         layout = e + ("IIQQQQIIQQ" if self.wide else "10I")
@@ -89,8 +88,6 @@ class Elf:
                 name, body = "." + name[2:], zlib.decompress(body[12:])
             self.sections.setdefault(name, body)
         self.code.sort()
-        if kind == 1:
-            raise SystemExit(f"{path}: relocatable; `relocate.linked` first")
 
     def debug(self, name, dwo=False):
         return self.sections.get(".debug_" + name + (".dwo" if dwo else ""), b"")
@@ -256,6 +253,8 @@ class Unit:
             return text(info, pos)
         if form == 0x0d:
             return sleb(info, pos)[0]
+        if form == 0x15:
+            return ("ref", self.part, self.at + uleb(info, pos)[0])
         if form in LEB:
             return uleb(info, pos)[0]
         size = self.fixed(form) or (3 if form in (0x27, 0x2b) else None)
@@ -267,7 +266,7 @@ class Unit:
         if form == 0x1f:
             return text(self.part.line_str, value)
         if form in (0x1d, 0x1f21):
-            return text(self.dwarf.alt.str, value) if self.dwarf.alt else None
+            return ("alt", text(self.dwarf.alt.str, value)) if self.dwarf.alt else None
         if form in (0x11, 0x12, 0x13, 0x14):
             return ("ref", self.part, self.at + value)
         if form == 0x10:
@@ -305,9 +304,12 @@ class Unit:
 
     # -- what indexes stand for; bases come from the root DIE of this unit or of its skeleton --
 
-    def string(self, value):
+    def string(self, value, alt=True):
+        """The text of a string attribute; None for one in the supplement, without `alt`."""
         if not isinstance(value, tuple):
             return value
+        if value[0] == "alt":
+            return value[1] if alt else None
         base = self.root.get(STR_BASE)
         if base is None:
             base = (8 if self.offset == 4 else 16) if self.part.dwo and self.version >= 5 else 0
@@ -390,7 +392,7 @@ class Unit:
         """Every DIE with code below the root, in DIE order."""
         if self._scopes is not None:
             return self._scopes
-        out, table, info, pos = [], self.abbrevs(), self.part.info, self.first
+        out, table, info, pos, self._imports = [], self.abbrevs(), self.part.info, self.first, []
         stack, here, up, blind = [], -1, -1, False
         while pos < self.finish:
             at = pos
@@ -410,6 +412,9 @@ class Unit:
                     i = len(out)
                     out.append(Scope(at, abbrev.tag, up if abbrev.tag != SUBPROGRAM else -1, here, blind, ranges, die))
                     inner = (i, i if abbrev.tag in FUNCTIONS else up, False)
+            elif abbrev.tag == IMPORTED:
+                die, pos = self.die(at)
+                self._imports.append(die.get(IMPORT))
             elif abbrev.size is not None:
                 pos += abbrev.size
             else:
@@ -428,6 +433,18 @@ class Unit:
             self._reach.append(reach)
         return out
 
+    @functools.lru_cache(maxsize=None)
+    def imports(self):
+        """This unit and those it imports, through others, too."""
+        seen, todo = set(), [self]
+        while todo:
+            unit = todo.pop()
+            if unit not in seen:
+                seen.add(unit)
+                unit.scopes()
+                todo += [ref[1].unit_of(ref[2]) for ref in unit._imports if ref and ref[1]]
+        return seen
+
     def covering(self, address):
         """Indexes of the scopes that cover `address`, in DIE order."""
         self.scopes()
@@ -439,16 +456,16 @@ class Unit:
             i -= 1
         return sorted(out)
 
-    def names(self, die, depth=0):
-        """(linkage name, plain name) along abstract origins and specifications."""
+    def names(self, die, alt=True, depth=0):
+        """(linkage name, plain name) along abstract origins and specifications, into the supplement only with `alt`."""
         linkage = die.get(LINKAGE, die.get(MIPS_LINKAGE))
-        linkage, name = self.string(linkage), self.string(die.get(NAME))
+        linkage, name = self.string(linkage, alt), self.string(die.get(NAME), alt)
         for attr in (ORIGIN, SPECIFICATION):
             ref = die.get(attr)
-            if ref and ref[1] and depth < 16 and not (linkage and name):
+            if ref and ref[1] and (alt or ref[1] is not self.dwarf.alt) and depth < 16 and not (linkage and name):
                 unit = ref[1].unit_of(ref[2])
                 other, _ = unit.die(ref[2])
-                more = unit.names(other, depth + 1) if other else (None, None)
+                more = unit.names(other, alt, depth + 1) if other else (None, None)
                 linkage, name = linkage or more[0], name or more[1]
         return linkage, name
 
@@ -620,8 +637,9 @@ class Lines:
 
 # ---- the whole --------------------------------------------------------------------------------
 
-class Fact(collections.namedtuple("Fact", "linkage plain lines file line column")):
-    """One frame as DWARF states it: names (None = has none), line table and file index, line, column (0 = unknown)."""
+class Fact(collections.namedtuple("Fact", "linkage plain lines file line column own", defaults=((),))):
+    """One frame as DWARF states it: names (None = has none), line table and file index, line, column (0 = unknown);
+    `own`: the names without what the supplement (dwz) holds."""
     __slots__ = ()
 
     @property
@@ -650,7 +668,7 @@ class Dwarf:
         self.table = []
         self.everywhere = []
         for unit in self.main.units:
-            if unit.kind in (2, 6) or unit.root[0] not in (0x11, 0x3c, 0x4a):
+            if unit.kind in (2, 6) or unit.root[0] not in (0x11, PARTIAL, 0x4a):
                 continue
             ranges = unit.ranges(unit.root)
             self.table += [(lo, hi, i) for lo, hi in ranges for i in [len(self.everywhere)]]
@@ -735,7 +753,7 @@ class Dwarf:
                     leaves.discard(i)
             for row in rows:
                 here = (lines, *row[1:]) if row else (None, None, 0, 0)
-                if not leaves and row:
+                if not leaves and row and unit.root[0] != PARTIAL:
                     out.append([Fact(None, None, *here)])
                 for leaf in sorted(leaves):
                     out.append(chain(inner, lines, scopes, leaf, here))
@@ -747,7 +765,7 @@ def chain(unit, lines, scopes, i, here):
     frames = []
     while i >= 0:
         die = scopes[i].die
-        frames.append(Fact(*unit.names(die), *here))
+        frames.append(Fact(*unit.names(die), *here, unit.names(die, alt=False) if unit.dwarf.alt else ()))
         here = (lines, die.get(CALL_FILE), die.get(CALL_LINE, 0), die.get(CALL_COLUMN, 0))
         i = scopes[i].up
     return frames

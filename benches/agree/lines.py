@@ -168,6 +168,8 @@ def spelled(frame, fact, outermost, addr, facts, tool):
     if frame.function != (fact.name or ""):
         if outermost and frame.function in facts.symbols(addr):
             used.add("symbol's name")
+        elif tool == "llvm" and fact.own and fact.own != (fact.linkage, fact.plain) and frame.function == (fact.own[0] or fact.own[1] or ""):
+            used.add("llvm: no supplement")
         elif frame.function and frame.function == fact.plain:
             used.add("plain name")
         else:
@@ -242,8 +244,13 @@ class Report:
         self.used, self.unexplained, self.frames = [], 0, 0
 
 
-def show(frames):
-    return "\n".join(f"        {f.function or '-'}  {f.file or '-'}:{f.line}:{f.column}" for f in frames) or "        nothing"
+def show(frames, beside=None):
+    """One frame a line; with `beside`, those that differ from it are marked."""
+    out = []
+    for i, f in enumerate(frames):
+        mark = "      > " if beside is not None and (i >= len(beside) or beside[i][:3] != f[:3]) else "        "
+        out.append(f"{mark}{f.function or '-'}  {f.file or '-'}:{f.line}:{f.column}")
+    return "\n".join(out) or "        nothing"
 
 
 def compare(path, args, tmp):
@@ -284,7 +291,7 @@ def compare(path, args, tmp):
             if not found and shown[tool, "UNEXPLAINED"] <= args.show or found and max(shown[tool, n] for n in found) <= args.examples:
                 word = ", ".join(sorted(found)) or "UNEXPLAINED"
                 chains = "\n".join("      DWARF\n" + show([Frame(f.name or "", f.path or "", f.line, f.column) for f in c]) for c in facts.answers(addr))
-                print(f"  {word}: {name_of(addr)}\n      symidx\n{show(mine[i])}\n      {tool}\n{show(theirs[i])}\n{chains or '      DWARF: nothing'}", flush=True)
+                print(f"  {word}: {name_of(addr)}\n      symidx\n{show(mine[i])}\n      {tool}\n{show(theirs[i], mine[i])}\n{chains or '      DWARF: nothing'}", flush=True)
     report.used = list(tools)
     agree.note(args, f"{os.path.basename(path)}: {time.monotonic() - began:.0f} s")
     return report

@@ -17,11 +17,13 @@ CLASSES = {
     "symbols alone": "DWARF says nothing here; the difference is one of symbol tables (`agree.py` explains those)",
     "outside every unit": "a line row holds the address, but no unit's ranges do (padding, mostly): llvm goes by the ranges and says nothing, symidx gives file and line",
     "several answers": "the DIEs give several chains of functions (folded code, overlapping units); both answers are among them",
+    "llvm: no supplement": "llvm-symbolizer does not read the supplement (`.gnu_debugaltlink`, dwz): the names that stand there are missing",
     "eu: directory 0 joined to itself": "DWARF 5's directory 0 is the compilation directory; where it is relative, elfutils puts the compilation directory in front again",
     "eu: not in .debug_aranges": "elfutils finds units by `.debug_aranges`, which has this address nowhere (Go leaves it out): it knows the symbol alone",
+    "eu: split unit": "eu-addr2line looks for functions in the skeleton unit alone, not in the .dwo file or package",
     "eu: past the end": "elfutils lets the last row of a unit's range reach into the gap behind it",
     "eu: inside a namespace": "libdw does not look for code below a DIE that has none itself (a namespace, a class): it finds no function there, or only the outer one",
-    "eu: declared in another unit": "the inlined function's abstract origin is in another unit, where libdw does not look: it finds no function at the address at all",
+    "eu: declared in another unit": "the inlined function's abstract origin is in another unit that is not imported, where libdw does not look: it finds no function at the address at all",
     "eu: callers of the row's start": "eu-addr2line takes the callers from the first address of the line row, where other functions are inlined than at the address",
 }
 
@@ -29,6 +31,10 @@ CLASSES = {
 def path(tool, frame, fact, facts):
     if tool == "llvm" and not fact.path and frame.line == 0 and frame.file in facts.file_symbols():
         return "file symbol"
+    if tool == "llvm" and fact.lines and (parts := fact.lines.parts(fact.file)):
+        comp = fact.lines.unit.root.get(dwarf.COMP_DIR)
+        if isinstance(comp, tuple) and comp[0] == "alt" and frame.file == os.path.join(parts[1] if parts[1] != comp[1] else "", parts[2]):
+            return "llvm: no supplement"
     if tool == "eu" and fact.lines and (parts := fact.lines.parts(fact.file)):
         if fact.lines.version >= 5 and frame.file == os.path.join(parts[0], parts[1], parts[2]):
             return "eu: directory 0 joined to itself"
@@ -69,7 +75,7 @@ def eu_foreign(unit, address):
     while i >= 0 and scopes[i].tag != dwarf.INLINED:
         i = scopes[i].parent
     origin = scopes[i].die.get(dwarf.ORIGIN) if i >= 0 else None
-    return bool(origin) and not (origin[1] is unit.part and unit.at <= origin[2] < unit.finish)
+    return bool(origin and origin[1]) and origin[1].unit_of(origin[2]) not in unit.imports()
 
 
 def eu_chain(unit, lines, address, here):
@@ -93,7 +99,9 @@ def eu_way(addr, theirs, facts, spelling, row_at=None):
         inner, lines = facts.dwarf.inner(unit), unit.lines()
         for row in lines.rows(row_at) if row_at == addr else [rows[-2] for _, high, rows in lines.sequences if high == row_at + 1]:
             here = (lines, *row[1:])
-            asked, start = eu_chain(inner, lines, addr, here), eu_chain(inner, lines, row[0], here)
+            asked, start = [], []
+            if inner is unit:
+                asked, start = eu_chain(unit, lines, addr, here), eu_chain(unit, lines, row[0], here)
             if not theirs or asked and spelling(theirs, asked[:1] + start[1:], addr, facts, "eu") is None:
                 continue
             if not asked:
@@ -102,6 +110,8 @@ def eu_way(addr, theirs, facts, spelling, row_at=None):
                 unnamed = [theirs[0]._replace(function=""), *theirs[1:]]
                 if not named or spelling(unnamed, [dwarf.Fact(None, None, *here), *start[1:]], addr, facts, "eu") is None:
                     continue
+            if inner is not unit:
+                return {"eu: split unit"}
             out = set()
             if any(scope.blind for scope in (inner.scopes()[i] for i in inner.covering(addr))):
                 out.add("eu: inside a namespace")

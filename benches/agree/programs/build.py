@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import model as M
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ARANGES = ("-gdwarf-aranges",)          # clang leaves them out, and elfutils finds units by nothing else
 LLD = ("-fuse-ld=lld", "-Wl,--gc-sections")
 
 # name: (compiler, its options, what is done to the program afterwards)
@@ -28,14 +29,14 @@ WAYS = {
     "gcc-dwz": ("g++", ("-O2",), "dwz"),
     "gcc-debuglink": ("g++", ("-O2",), "debuglink"),
     "gcc-g1": ("g++", ("-O2", "-g1"), None),
-    "clang-O2": ("clang++", ("-O2",), None),
+    "clang-O2": ("clang++", (*ARANGES, "-O2"), None),
     "clang-dwarf4": ("clang++", ("-O2", "-gdwarf-4"), None),
-    "clang-icf": ("clang++", ("-O2", "-ffunction-sections", "-fdata-sections", *LLD, "-Wl,--icf=all"), None),
-    "clang-lto": ("clang++", ("-O2", "-flto", *LLD), None),
-    "clang-split": ("clang++", ("-O2", "-gdwarf-5", "-gsplit-dwarf"), None),
-    "clang-split4": ("clang++", ("-O2", "-gdwarf-4", "-gsplit-dwarf"), None),
-    "clang-dwp": ("clang++", ("-O2", "-gdwarf-5", "-gsplit-dwarf"), "pack"),
-    "clang-gmlt": ("clang++", ("-O2", "-gline-tables-only"), None),
+    "clang-icf": ("clang++", (*ARANGES, "-O2", "-ffunction-sections", "-fdata-sections", *LLD, "-Wl,--icf=all"), None),
+    "clang-lto": ("clang++", (*ARANGES, "-O2", "-flto", *LLD), None),
+    "clang-split": ("clang++", (*ARANGES, "-O2", "-gdwarf-5", "-gsplit-dwarf"), None),
+    "clang-split4": ("clang++", (*ARANGES, "-O2", "-gdwarf-4", "-gsplit-dwarf"), None),
+    "clang-dwp": ("clang++", (*ARANGES, "-O2", "-gdwarf-5", "-gsplit-dwarf"), "pack"),
+    "clang-gmlt": ("clang++", (*ARANGES, "-O2", "-gline-tables-only"), None),
     "clang-dwz": ("clang++", ("-O2", "-gdwarf-4"), "dwz"),
     "rust-lto": ("rustc", ("-Clto=fat",), None),
     "rust-split": ("rustc", ("-Csplit-debuginfo=unpacked", "-Zunstable-options"), None),

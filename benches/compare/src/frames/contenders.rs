@@ -75,7 +75,8 @@ struct Symidx;
 struct SymidxNames;
 
 fn build_symidx(binary: &Path, out: &Path, names_only: bool) -> Result<()> {
-    let options = BuildOptions { code_only: true, names_only, force: true, ..BuildOptions::default() };
+    let options =
+        BuildOptions { code_only: true, names_only, force: true, ..BuildOptions::default() };
     symidx_indexer::build_file(binary, out, &options)?;
     Ok(())
 }
@@ -180,7 +181,12 @@ impl Walk for OpenedSymcache {
         for location in self.cache.lookup(addr.wrapping_sub(self.base)) {
             let function = location.function();
             std::hint::black_box(location.file());
-            f(View { function: function.name().as_bytes(), directory: b"", file: b"", line: location.line() });
+            f(View {
+                function: function.name().as_bytes(),
+                directory: b"",
+                file: b"",
+                line: location.line(),
+            });
         }
     }
 
@@ -188,7 +194,12 @@ impl Walk for OpenedSymcache {
         for location in self.cache.lookup(addr.wrapping_sub(self.base)) {
             let function = location.function();
             let path = location.file().map(|file| file.full_path()).unwrap_or_default();
-            f(View { function: function.name().as_bytes(), directory: b"", file: path.as_bytes(), line: location.line() });
+            f(View {
+                function: function.name().as_bytes(),
+                directory: b"",
+                file: path.as_bytes(),
+                line: location.line(),
+            });
         }
     }
 }
@@ -203,7 +214,8 @@ struct OpenedGsym {
     scratch: LookupScratch,
 }
 
-const EVERYTHING: FrameLookupOptions = FrameLookupOptions { line_information: true, inline_frames: true };
+const EVERYTHING: FrameLookupOptions =
+    FrameLookupOptions { line_information: true, inline_frames: true };
 
 fn open_gsym(artifact: &Path) -> Result<OpenedGsym> {
     // SAFETY: the run's own file, complete before it is opened and not written after.
@@ -260,7 +272,12 @@ impl Contender for GsymLlvm {
 impl Walk for OpenedGsym {
     fn walk(&mut self, addr: u64, mut f: impl FnMut(View<'_>)) {
         let visit = |frame: gsym::LookupFrame<'_>| {
-            f(View { function: frame.name, directory: frame.directory, file: frame.basename, line: frame.line });
+            f(View {
+                function: frame.name,
+                directory: frame.directory,
+                file: frame.basename,
+                line: frame.line,
+            });
         };
         // A damaged record gives no frames; the check before the timing shows it.
         let _ = self.gsym.for_each_frame(addr, EVERYTHING, &mut self.scratch, visit);
@@ -289,7 +306,8 @@ impl Contender for Blazesym {
     type Opened = OpenedBlazesym;
 
     fn open(artifact: &Path, _base: u64) -> Result<OpenedBlazesym> {
-        let symbolizer = Symbolizer::builder().enable_auto_reload(false).enable_demangling(false).build();
+        let symbolizer =
+            Symbolizer::builder().enable_auto_reload(false).enable_demangling(false).build();
         symbolizer.cache(&Cache::from(cache::Elf::new(artifact)))?;
         Ok(OpenedBlazesym { symbolizer, source: Source::Elf(Elf::new(artifact)) })
     }
@@ -312,7 +330,9 @@ impl Walk for OpenedBlazesym {
         self.each(addr, |name, place| {
             f(View {
                 function: name.as_bytes(),
-                directory: place.and_then(|place| place.dir.as_deref()).map_or(b"", |dir| dir.as_os_str().as_bytes()),
+                directory: place
+                    .and_then(|place| place.dir.as_deref())
+                    .map_or(b"", |dir| dir.as_os_str().as_bytes()),
                 file: place.map_or(b"", |place| place.file.as_bytes()),
                 line: place.and_then(|place| place.line).unwrap_or(0),
             });
@@ -323,7 +343,12 @@ impl Walk for OpenedBlazesym {
         self.each(addr, |name, place| {
             let path = place.map(CodeInfo::to_path).unwrap_or_default();
             let line = place.and_then(|place| place.line).unwrap_or(0);
-            f(View { function: name.as_bytes(), directory: b"", file: path.as_os_str().as_bytes(), line });
+            f(View {
+                function: name.as_bytes(),
+                directory: b"",
+                file: path.as_os_str().as_bytes(),
+                line,
+            });
         });
     }
 }
@@ -348,7 +373,8 @@ impl Walk for OpenedAddr2line {
     fn walk(&mut self, addr: u64, mut f: impl FnMut(View<'_>)) {
         let Ok(mut frames) = self.0.find_frames(addr) else { return };
         while let Ok(Some(frame)) = frames.next() {
-            let name = frame.function.as_ref().and_then(|name| name.raw_name().ok()).unwrap_or_default();
+            let name =
+                frame.function.as_ref().and_then(|name| name.raw_name().ok()).unwrap_or_default();
             let place = frame.location.as_ref();
             f(View {
                 function: name.as_bytes(),

@@ -25,7 +25,8 @@ struct Entry {
 /// One table; the artifacts go to `dir`.
 pub fn run(options: &Options, binary: &Path, dir: &Path) -> Result<Table> {
     std::fs::create_dir_all(dir)?;
-    let mut file = std::fs::File::open(binary).map_err(|error| format!("{}: {error}", binary.display()))?;
+    let mut file =
+        std::fs::File::open(binary).map_err(|error| format!("{}: {error}", binary.display()))?;
     // Warm: otherwise the first to build pays for the disk.
     std::io::copy(&mut file, &mut std::io::sink())?;
     let (mut entries, mut notes) = (Vec::new(), Vec::new());
@@ -57,7 +58,9 @@ pub fn run(options: &Options, binary: &Path, dir: &Path) -> Result<Table> {
         }
     });
     let columns: Vec<_> = entries.iter().map(|entry| entry.rival.name()).collect();
-    let own = |entry: &&Entry| entry.rival.artifact() == Artifact::Own && entry.rival.name() != "symidx-names";
+    let own = |entry: &&Entry| {
+        entry.rival.artifact() == Artifact::Own && entry.rival.name() != "symidx-names"
+    };
     let mapped = entries.iter().filter(own).map(|entry| entry.rival.name()).collect();
     let title = format!(
         "{}: {} bytes; {} addresses in functions, {} rounds",
@@ -94,7 +97,12 @@ fn build(options: &Options, rival: Box<dyn Rival>, binary: &Path, dir: &Path) ->
 }
 
 /// How the frames of each differ from symidx's, which is the first.
-fn differences(entries: &[Entry], sessions: &mut [Box<dyn Session>], addrs: &[u64], table: &mut Table) {
+fn differences(
+    entries: &[Entry],
+    sessions: &mut [Box<dyn Session>],
+    addrs: &[u64],
+    table: &mut Table,
+) {
     let sample: Vec<u64> = addrs.iter().copied().take(5000).collect();
     let mut answers = Vec::new();
     for session in sessions.iter_mut() {
@@ -103,16 +111,28 @@ fn differences(entries: &[Entry], sessions: &mut [Box<dyn Session>], addrs: &[u6
     }
     let Some((first, rest)) = answers.split_first() else { return };
     let frames = first.iter().map(Vec::len).sum::<usize>();
-    table.notes.push(format!("{frames} frames at {} addresses by {}", sample.len(), table.columns.first().copied().unwrap_or_default()));
+    table.notes.push(format!(
+        "{frames} frames at {} addresses by {}",
+        sample.len(),
+        table.columns.first().copied().unwrap_or_default()
+    ));
     for (entry, answers) in entries.iter().skip(1).zip(rest) {
         let pairs = || first.iter().zip(answers).zip(&sample);
         let depth = pairs().filter(|((own, other), _)| own.len() != other.len()).count();
         let place = pairs()
-            .filter(|((own, other), _)| own.first().map(|frame| (&frame.1, frame.2)) != other.first().map(|frame| (&frame.1, frame.2)))
+            .filter(|((own, other), _)| {
+                own.first().map(|frame| (&frame.1, frame.2))
+                    != other.first().map(|frame| (&frame.1, frame.2))
+            })
             .count();
         let name = entry.rival.name();
         table.set("frames: other depth", Unit::Count, name, Some(Cell::once(float(depth))));
-        table.set("frames: other innermost file:line", Unit::Count, name, Some(Cell::once(float(place))));
+        table.set(
+            "frames: other innermost file:line",
+            Unit::Count,
+            name,
+            Some(Cell::once(float(place))),
+        );
     }
 }
 
@@ -169,14 +189,28 @@ fn costs(entries: &[Entry], table: &mut Table) -> Result<()> {
         let size = float(std::fs::metadata(&entry.artifact)?.len());
         table.set("file size", Unit::Bytes, name, Some(Cell::once(size)));
         for (threads, builds) in &entry.builds {
-            let of = |value: fn(&Build) -> f64| Cell::of(&builds.iter().map(value).collect::<Vec<_>>());
+            let of =
+                |value: fn(&Build) -> f64| Cell::of(&builds.iter().map(value).collect::<Vec<_>>());
             let [time, rss, anon] = match threads {
-                1 => ["build, 1 thread", "build, 1 thread: peak RSS", "build, 1 thread: peak RssAnon"],
-                _ => ["build, 2 threads", "build, 2 threads: peak RSS", "build, 2 threads: peak RssAnon"],
+                1 => [
+                    "build, 1 thread",
+                    "build, 1 thread: peak RSS",
+                    "build, 1 thread: peak RssAnon",
+                ],
+                _ => [
+                    "build, 2 threads",
+                    "build, 2 threads: peak RSS",
+                    "build, 2 threads: peak RssAnon",
+                ],
             };
             table.set(time, Unit::Seconds, name, of(|build| build.seconds));
             table.set(rss, Unit::Bytes, name, of(|build| build.rss));
-            table.set(anon, Unit::Bytes, name, of(|build| build.anon).filter(|cell| cell.median > 0.0));
+            table.set(
+                anon,
+                Unit::Bytes,
+                name,
+                of(|build| build.anon).filter(|cell| cell.median > 0.0),
+            );
         }
     }
     Ok(())
