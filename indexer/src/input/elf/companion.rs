@@ -97,7 +97,7 @@ impl Wanted<'_, '_> {
         report: &mut Report,
     ) -> Vec<Found<'store>> {
         let mut found = Vec::new();
-        for path in &options.debug_files {
+        for path in options.debug_files.iter().filter(|path| !places::is_package(path)) {
             if !path.exists() {
                 report
                     .warn(format!("debug file {}: not found; went on without it", path.display()));

@@ -95,6 +95,9 @@ pub(super) fn load<'data>(
             }
         }
     }
+    if !options.may_look() {
+        return None;
+    }
     report.warn(format!(
         "{label}expected the dwz file {} of build-id {}, found none; went on without what is in it",
         String::from_utf8_lossy(link.name),

@@ -267,3 +267,21 @@ fn an_object_has_its_own_debug_information() {
         assert!(lines.iter().any(|line| line.1 == foo && line.2 == "one.c"), "{lines:#?}");
     }
 }
+
+/// Every byte of a program changed once, its objects and bundle beside it.
+#[test]
+fn any_changed_byte_of_a_program_is_read() {
+    let objects = with_objects("x86_64");
+    let app = objects.path().join("app");
+    let whole = std::fs::read(&app).unwrap();
+    for at in 0..whole.len() {
+        let mut data = whole.clone();
+        data[at] ^= 0xff;
+        let store = Store::new();
+        let data = store.keep(data);
+        if let Ok(image) = crate::input::read_bytes(&app, data, &store, &auto()) {
+            let mapped = image.debug.iter().flat_map(|debug| &debug.addresses.mappings);
+            assert!(mapped.into_iter().all(|m| (m.section as usize) < image.sections.len()));
+        }
+    }
+}
