@@ -160,7 +160,12 @@ impl Wanted<'_, '_> {
         report: &mut Report,
     ) -> Option<Found<'store>> {
         // A device or a pipe with the right name must not be opened.
-        if !path.metadata().ok()?.is_file() || self.is_the_file_itself(path) {
+        let metadata = path.metadata().ok()?;
+        if !metadata.is_file() || self.is_the_file_itself(path) {
+            return None;
+        }
+        // How debuginfod's client remembers that there is none.
+        if metadata.len() == 0 && proof == Proof::BuildId {
             return None;
         }
         let mut refuse = |reason: String| {

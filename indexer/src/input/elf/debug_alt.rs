@@ -79,7 +79,8 @@ pub(super) fn load<'data>(
     let link = AltLink::read(file, label, report)?;
     let mut seen = HashSet::new();
     for place in candidates(&link, path, options) {
-        let there = place.metadata().is_ok_and(|metadata| metadata.is_file());
+        // An empty file is how debuginfod's client remembers that there is none.
+        let there = place.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
         if !there || !place.canonicalize().is_ok_and(|real| seen.insert(real)) {
             continue;
         }

@@ -202,3 +202,29 @@ fn any_changed_byte_of_an_object_is_read() {
         assert!(start.elapsed() < std::time::Duration::from_secs(60), "{file}");
     }
 }
+
+/// Thousands of sections of one name, each with relocations: looking for tables
+/// beside each would be quadratic.
+#[test]
+fn many_small_debug_sections_are_read_in_linear_time() {
+    let mut b = relocatable();
+    let symbols = b.symbols(&[]);
+    for _ in 0..20_000 {
+        let section = b.section(plain(".debug_info", b"x"));
+        b.section(Sec {
+            name: ".rela.debug_info",
+            kind: 4,
+            link: symbols,
+            info: section,
+            data: vec![0; 24],
+            ..Sec::default()
+        });
+    }
+    b.extended = true;
+    let data = b.build();
+    let start = std::time::Instant::now();
+    let store = Store::new();
+    let image = read(&data, &store).unwrap();
+    assert_eq!(image.debug[0].sections.info.len(), 20_000);
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}
