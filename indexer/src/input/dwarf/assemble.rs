@@ -80,6 +80,7 @@ impl<'data> Parts<'_, 'data> {
                 call_column: node.call_column,
             });
         }
+        report.skip_many("references beyond what their unit can hold", self.allowance.refused());
         rows.iter_mut().for_each(|row| row.node = renumbered(&numbers, row.node));
         pieces.iter_mut().for_each(|piece| piece.root = renumbered(&numbers, piece.root));
         UnitLines { files: files.list, functions: names.list, nodes, pieces, rows }

@@ -4,7 +4,7 @@
 use gimli::constants::*;
 use proptest::prelude::*;
 
-use super::super::flatten::{Lines, flatten};
+use super::super::flatten::{Lines, flatten, separate};
 use super::super::rows::Span;
 use super::super::tree::{Code, Inlined, Tree, TreeNode};
 use super::builder::Value::*;
@@ -76,6 +76,9 @@ proptest! {
             position = end;
         }
         let (code, inlined) = (tree.code.clone(), tree.inlined.clone());
+        let mut separated = Tree { code: code.clone(), ..Tree::default() };
+        separate(&mut separated);
+        let separated = separated.code;
         let info = info_of(
             DwarfSections::default(), false, &[(0, HALF, 0), (HALF, HALF, 0)],
         );
@@ -87,11 +90,19 @@ proptest! {
             let place = span.map_or((NONE, 0), |span| (0, span.line));
             let mut wanted: Vec<(u32, u32, (u32, u32))> = Vec::new();
             for &root in &roots {
-                let covers = |code: &&Code| code.root == root && (code.start..code.end).contains(&address);
-                if code.iter().any(|code| covers(&code)) {
-                    let covering = inlined.iter().filter(|inlined| {
-                        inlined.root == root && (inlined.start..inlined.end).contains(&address)
-                    });
+                let covers =
+                    |code: &Code| code.root == root && (code.start..code.end).contains(&address);
+                let mut covering = inlined.iter().filter(|inlined| {
+                    inlined.root == root && (inlined.start..inlined.end).contains(&address)
+                });
+                // Outside its function, up to the next function.
+                let stray = covering.clone().any(|inlined| {
+                    let before = |code: &Code| inlined.start < code.start && code.start <= address;
+                    let one_mapping = end(inlined.start, inlined.end - inlined.start) == inlined.end;
+                    one_mapping && !separated.iter().any(before)
+                });
+                if code.iter().any(covers) || stray {
+                    let covering = covering.by_ref();
                     let innermost = covering.max_by_key(|inlined| (inlined.start, inlined.node));
                     wanted.push((root, innermost.map_or(root, |inlined| inlined.node), place));
                 }

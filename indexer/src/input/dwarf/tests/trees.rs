@@ -245,6 +245,30 @@ fn of_overlapping_siblings_the_last_start_wins() {
     assert_eq!(found, ["c", "c", "a", "b", "b", "a", "f"]);
 }
 
+/// GCC under `-gdwarf-2 -gstrict-dwarf`: the cold part of a function is a DIE of
+/// its own, but what was inlined there is still below the function's.
+#[test]
+fn inlined_code_outside_its_function_is_kept() {
+    let mut b = with_lines(V2);
+    let code = |name, start, end| {
+        [(DW_AT_name, Text(name)), (DW_AT_low_pc, Address(start)), (DW_AT_high_pc, Address(end))]
+    };
+    b.leaf("", FUNCTION, &code("cold", 0x1000, 0x1020));
+    b.open("", FUNCTION, &code("f", 0x1020, 0x1040));
+    b.leaf("", INLINED, &code("i", 0x1004, 0x1008));
+    b.leaf("", INLINED, &code("j", 0x1018, 0x1024));
+    b.leaf("", INLINED, &code("dead", 0, 8));
+    b.close();
+    b.end_unit();
+    let (lines, _) = read_one(b);
+    assert_eq!(at(&lines, 0x1003), ["cold@/comp/main.c:10:1"]);
+    assert_eq!(at(&lines, 0x1004), ["i@/comp/main.c:10:1", "f@-:0:0"]);
+    assert_eq!(at(&lines, 0x1008), ["cold@/comp/main.c:10:1"]);
+    assert_eq!(at(&lines, 0x1018)[0], "j@/comp/inc/head.h:20:2");
+    assert_eq!(at(&lines, 0x1023).len(), 2);
+    assert_eq!(at(&lines, 0x1024), ["f@/comp/main.c:30:3"]);
+}
+
 /// Chains of 300 inlined functions come out whole.
 #[test]
 fn three_hundred_deep() {
