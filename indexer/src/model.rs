@@ -260,7 +260,8 @@ impl Report {
 pub struct Companion<'data> {
     /// Where it is.
     pub path: PathBuf,
-    /// What it was read for: `"debug file"`, `"modules file"`.
+    /// What it was read for: `"debug file"`, `"split debug file"`, `"split package"`,
+    /// `"dwz file"`, `"object file"`, `"modules file"`.
     pub role: &'static str,
     /// The bytes that were read: its hash is of these, not of what the path
     /// names by then.

@@ -25,16 +25,27 @@ pub struct ReadOptions {
     pub arch: Option<String>,
     /// Slice of a fat Mach-O by `LC_UUID`.
     pub uuid: Option<[u8; 16]>,
-    /// Separate debug files named by the user; each is taken only on a match.
+    /// Separate debug files, `.dSYM` bundles and `.dwp` packages named by the user;
+    /// each is taken only on a match.
     pub debug_files: Vec<PathBuf>,
-    /// Directories with `.build-id/xx/yyyy.debug` trees or debug files by name.
+    /// Directories with `.build-id/xx/yyyy.debug` trees or debug files by name,
+    /// also those that debug information refers to.
     pub debug_dirs: Vec<PathBuf>,
-    /// Also look beside the file and in the system's debug directories.
+    /// Also look beside the file, where debug information says that its parts were
+    /// written, and in the system's debug directories.
     pub auto_debug: bool,
     /// Symbols only: no debug information is looked for, unpacked or kept.
     pub names_only: bool,
     /// kallsyms: a `/proc/modules` file, for the modules' ends.
     pub modules: Option<PathBuf>,
+}
+
+impl ReadOptions {
+    /// True when files that nobody named may be looked for; then it is worth a
+    /// word that one is missing.
+    pub(crate) fn may_look(&self) -> bool {
+        self.auto_debug || !self.debug_dirs.is_empty()
+    }
 }
 
 /// Why an input cannot be read at all. (A damaged *part* is a warning in

@@ -6,16 +6,17 @@
 use super::files::{FileTable, Files, Program};
 use super::limits::Allowance;
 use super::names::{Names, Space};
+use super::rows::{self, Addresses};
 use super::tree::{self, Tree};
 use super::unit::Unit;
-use super::{count32, flatten, index, rows};
+use super::{count32, flatten, index};
+use crate::model::Report;
 use crate::model::lines::{NONE, Node, UnitLines};
-use crate::model::{AddressMap, Report};
 
 /// What a unit is put together from.
 pub(super) struct Parts<'a, 'data> {
     /// What addresses mean.
-    pub(super) addresses: &'a AddressMap,
+    pub(super) addresses: Addresses<'a>,
     /// The file that the DIEs are in.
     pub(super) own: Space<'a, 'data>,
     /// The supplementary file (dwz).
@@ -43,14 +44,14 @@ impl<'data> Parts<'_, 'data> {
             None => (Vec::new(), None),
         };
         let mut tree =
-            tree::walk(self.own.dwarf, self.unit, self.addresses, self.allowance, report);
+            tree::walk(self.own.dwarf, self.unit, self.addresses.map, self.allowance, report);
         let file = |index| match &mut table {
             Some(table) if index != NONE => table.number(u64::from(index), &mut files),
             _ => NONE,
         };
         let lines = flatten::Lines { spans: &spans, outside: self.owns_lines };
         let (mut pieces, mut rows) =
-            flatten::flatten(&mut tree, lines, self.addresses, file, report);
+            flatten::flatten(&mut tree, lines, self.addresses.map, file, report);
         drop(spans);
         let mut calls = self.calls.or(table);
         let mut names =
@@ -79,6 +80,7 @@ impl<'data> Parts<'_, 'data> {
                 call_column: node.call_column,
             });
         }
+        report.skip_many("references beyond what their unit can hold", self.allowance.refused());
         rows.iter_mut().for_each(|row| row.node = renumbered(&numbers, row.node));
         pieces.iter_mut().for_each(|piece| piece.root = renumbered(&numbers, piece.root));
         UnitLines { files: files.list, functions: names.list, nodes, pieces, rows }

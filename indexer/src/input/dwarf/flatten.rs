@@ -6,7 +6,7 @@
 //! sorted once and walked side by side.
 
 use super::rows::Span;
-use super::tree::{Inlined, Tree};
+use super::tree::{Code, Inlined, Tree, is_code};
 use super::{count32, wide};
 use crate::model::lines::{NONE, Piece, Row};
 use crate::model::{AddressMap, Report};
@@ -110,9 +110,11 @@ pub(super) fn flatten(
     let segments = Segments::of(&mut tree.inlined);
     let mut stretches = Stretches { addresses, list: Vec::new() };
     separate(tree);
-    for code in &tree.code {
+    let strays = strays(tree, addresses);
+    for code in strays.iter().chain(&tree.code) {
         stretches.add(code.start, code.end, code.root, code.entry);
     }
+    tree.code.extend(strays);
     let spans = lines.spans;
     if lines.outside {
         outside(tree, spans, &mut stretches);
@@ -146,7 +148,7 @@ pub(super) fn flatten(
 
 /// Makes the ranges of one function disjoint: what two of them cover belongs
 /// to the one that starts first.
-fn separate(tree: &mut Tree) {
+pub(super) fn separate(tree: &mut Tree) {
     for group in tree.code.chunk_by_mut(|a, b| a.root == b.root) {
         if group.len() < 2 {
             continue;
@@ -162,6 +164,44 @@ fn separate(tree: &mut Tree) {
         }
     }
     tree.code.retain(|code| code.start < code.end);
+}
+
+/// Inlined code outside its function's ranges, up to where the next function
+/// starts: code of that function too. (A DIE of DWARF 2 cannot say that its
+/// function has a second part; what was inlined there still does.)
+fn strays(tree: &Tree, addresses: &AddressMap) -> Vec<Code> {
+    let mut starts: Vec<u64> = tree.code.iter().map(|code| code.start).collect();
+    starts.sort_unstable();
+    let mut found: Vec<Code> = Vec::new();
+    let mut functions = tree.code.chunk_by(|a, b| a.root == b.root).peekable();
+    for group in tree.inlined.chunk_by(|a, b| a.root == b.root) {
+        let Some(root) = group.first().map(|first| first.root) else { continue };
+        let before = |codes: &&[Code]| codes.first().is_some_and(|code| code.root < root);
+        while functions.next_if(before).is_some() {}
+        let own = functions.peek().filter(|own| own.first().is_some_and(|own| own.root == root));
+        let own = own.copied().unwrap_or(&[]);
+        // Sorted by start, so that what touches or overlaps comes next to each other.
+        let mut open: Option<Code> = None;
+        for inlined in group {
+            let (start, end) = (inlined.start, inlined.end);
+            let next = starts.get(starts.partition_point(|&next| next <= start)).copied();
+            let holder = own.partition_point(|code| code.start <= start).checked_sub(1);
+            let held = holder.and_then(|place| own.get(place)).map_or(0, |code| code.end);
+            let from = start.max(held);
+            let until = next.unwrap_or(u64::MAX).min(end);
+            if from >= until || !is_code(addresses, start, end) {
+                continue;
+            }
+            match &mut open {
+                Some(last) if from <= last.end => last.end = last.end.max(until),
+                _ => {
+                    found.extend(open.replace(Code { start: from, end: until, root, entry: false }))
+                }
+            }
+        }
+        found.extend(open);
+    }
+    found
 }
 
 /// Adds the addresses that lines are known for but no function.

@@ -9,6 +9,9 @@ use gimli::read::Section as _;
 use super::unit::{Dwarf, Header, Slice};
 use crate::model::Report;
 
+/// After this many damaged headers the rest is not worth looking at.
+const MOST_DAMAGED: usize = 1000;
+
 /// The units of one section, by offset.
 pub(super) struct Headers<'data> {
     /// Sorted by offset.
@@ -21,6 +24,7 @@ impl<'data> Headers<'data> {
         let mut list = Vec::new();
         let section = *dwarf.debug_info.reader();
         let mut offset = 0_usize;
+        let mut damaged = 0_usize;
         while offset < section.slice().len() {
             match dwarf.debug_info.header_from_offset(gimli::DebugInfoOffset(offset)) {
                 Ok(header) => {
@@ -33,9 +37,10 @@ impl<'data> Headers<'data> {
                     report.warn(format!(
                         "{label}.debug_info: at {offset:#x}: expected the header of a unit, found damage ({error}); kept {kept}"
                     ));
+                    damaged = damaged.saturating_add(1);
                     match next {
-                        Some(next) => offset = next,
-                        None => break,
+                        Some(next) if damaged < MOST_DAMAGED => offset = next,
+                        _ => break,
                     }
                 }
             }

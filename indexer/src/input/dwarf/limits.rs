@@ -12,6 +12,7 @@ pub(super) struct Allowance {
     text: Cell<u64>,
     far: Cell<u64>,
     nodes: Cell<u64>,
+    refused: Cell<u64>,
 }
 
 /// A string up to this long is always read.
@@ -27,6 +28,7 @@ impl Allowance {
             text: times(16, 1 << 16),
             far: times(64, 1 << 14),
             nodes: Cell::new(bytes.checked_div(4).unwrap_or(0).saturating_add(16)),
+            refused: Cell::new(0),
         }
     }
 
@@ -48,7 +50,16 @@ impl Allowance {
 
     /// `bytes` of abbreviations or of a file table of another unit.
     pub(super) fn far(&self, bytes: u64) -> bool {
-        take(&self.far, bytes)
+        let taken = take(&self.far, bytes);
+        if !taken {
+            self.refused.set(self.refused.get().saturating_add(1));
+        }
+        taken
+    }
+
+    /// How often another unit was not looked at.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.get()
     }
 
     /// One inlined function: an honest DIE of one has more than four bytes.

@@ -25,12 +25,16 @@ mod text;
 mod tree;
 mod unit;
 
+#[cfg(test)]
+mod tests;
+
 use abbreviations::Tables;
 use assemble::Parts;
 use files::FileTable;
 use headers::Headers;
 use limits::Allowance;
 use names::Space;
+use rows::Addresses;
 use split::{Package, SplitFile};
 use unit::{Dwarf, Header, Root, Unit};
 
@@ -45,6 +49,8 @@ pub struct Units<'a, 'data> {
     main: File<'data>,
     supplementary: Option<File<'data>>,
     package: Option<Package<'data>>,
+    /// All addresses mean themselves.
+    linked: bool,
     units: Vec<CodeUnit<'data>>,
 }
 
@@ -118,7 +124,8 @@ impl<'a, 'data> Units<'a, 'data> {
         });
         let main = File::open(dwarf, &info.label, report);
         let units = code_units(info, &main, package.as_ref(), report);
-        Self { info, main, supplementary, package, units }
+        let linked = info.addresses.mappings.iter().all(|mapping| mapping.start == mapping.target);
+        Self { info, main, supplementary, package, linked, units }
     }
 
     /// How many units there are.
@@ -172,7 +179,7 @@ impl<'a, 'data> Units<'a, 'data> {
         let table =
             program.as_ref().map(|program| FileTable::read(dwarf, &entered, program, &allowance));
         let parts = Parts {
-            addresses: &self.info.addresses,
+            addresses: Addresses { map: &self.info.addresses, linked: self.linked },
             own: split.as_ref().map_or(&self.main, |split| &split.file).space(),
             supplementary: self.supplementary.as_ref().map(File::space),
             calls: split.as_ref().and_then(|split| split.files.clone()),

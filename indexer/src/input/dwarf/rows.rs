@@ -46,11 +46,21 @@ struct Sequence {
     rows: Range<usize>,
 }
 
+/// What addresses mean, and whether all mean themselves: then no sequence spans
+/// two mappings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addresses<'a> {
+    /// Where they lie.
+    pub(super) map: &'a AddressMap,
+    /// The file is linked.
+    pub(super) linked: bool,
+}
+
 /// Runs a line program. Its own file definitions go to `table`.
 pub(super) fn spans<'data>(
     program: &Program<'data>,
     table: &mut FileTable<'data>,
-    addresses: &AddressMap,
+    addresses: Addresses<'_>,
     report: &mut Report,
 ) -> Vec<Span> {
     let header = program.header();
@@ -162,7 +172,6 @@ impl Registers {
 struct Rows<'a> {
     addresses: &'a AddressMap,
     report: &'a mut Report,
-    /// Addresses mean themselves: a sequence never spans two mappings.
     linked: bool,
     /// The mapping of the last row.
     mapping: Option<Mapping>,
@@ -176,11 +185,11 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn new(addresses: &'a AddressMap, report: &'a mut Report) -> Self {
+    fn new(addresses: Addresses<'a>, report: &'a mut Report) -> Self {
         Self {
-            addresses,
+            addresses: addresses.map,
             report,
-            linked: addresses.mappings.iter().all(|mapping| mapping.start == mapping.target),
+            linked: addresses.linked,
             mapping: None,
             rows: Vec::new(),
             first: 0,

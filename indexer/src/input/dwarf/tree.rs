@@ -246,7 +246,7 @@ impl<'data> Call<'data> {
 
 /// True when a range is code of the image: it lies wholly inside one mapping.
 /// A tombstone (0, −1, −2, or whatever a linker left there) does not.
-fn is_code(addresses: &AddressMap, start: u64, end: u64) -> bool {
+pub(super) fn is_code(addresses: &AddressMap, start: u64, end: u64) -> bool {
     start < end
         && end.wrapping_sub(start) <= super::LONGEST
         && addresses

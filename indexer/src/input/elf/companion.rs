@@ -97,7 +97,7 @@ impl Wanted<'_, '_> {
         report: &mut Report,
     ) -> Vec<Found<'store>> {
         let mut found = Vec::new();
-        for path in &options.debug_files {
+        for path in options.debug_files.iter().filter(|path| !places::is_package(path)) {
             if !path.exists() {
                 report
                     .warn(format!("debug file {}: not found; went on without it", path.display()));
@@ -160,7 +160,12 @@ impl Wanted<'_, '_> {
         report: &mut Report,
     ) -> Option<Found<'store>> {
         // A device or a pipe with the right name must not be opened.
-        if !path.metadata().ok()?.is_file() || self.is_the_file_itself(path) {
+        let metadata = path.metadata().ok()?;
+        if !metadata.is_file() || self.is_the_file_itself(path) {
+            return None;
+        }
+        // How debuginfod's client remembers that there is none.
+        if metadata.len() == 0 && proof == Proof::BuildId {
             return None;
         }
         let mut refuse = |reason: String| {

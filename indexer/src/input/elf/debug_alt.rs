@@ -79,7 +79,8 @@ pub(super) fn load<'data>(
     let link = AltLink::read(file, label, report)?;
     let mut seen = HashSet::new();
     for place in candidates(&link, path, options) {
-        let there = place.metadata().is_ok_and(|metadata| metadata.is_file());
+        // An empty file is how debuginfod's client remembers that there is none.
+        let there = place.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
         if !there || !place.canonicalize().is_ok_and(|real| seen.insert(real)) {
             continue;
         }
@@ -94,6 +95,9 @@ pub(super) fn load<'data>(
                 report.warn(format!("dwz file {}: {reason}; did not use it", place.display()));
             }
         }
+    }
+    if !options.may_look() {
+        return None;
     }
     report.warn(format!(
         "{label}expected the dwz file {} of build-id {}, found none; went on without what is in it",

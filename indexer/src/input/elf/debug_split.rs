@@ -57,7 +57,9 @@ pub(super) fn load<'data>(
         split.package = Some(package.sections);
         split.companions.push(package.companion);
     }
-    files.units(&wanted, options, &mut split);
+    if options.may_look() {
+        files.units(&wanted, options, &mut split);
+    }
     split.units.sort_by_key(|unit| unit.id);
     split
 }
@@ -72,6 +74,8 @@ struct Package<'data> {
 /// One `.dwo` file.
 struct Dwo<'data> {
     path: PathBuf,
+    /// Its real path.
+    real: PathBuf,
     data: &'data [u8],
     sections: DwarfSections<'data>,
     ids: HashSet<u64>,
@@ -130,7 +134,8 @@ impl<'data> Files<'_, 'data> {
         split: &mut Split<'data>,
     ) {
         let (mut missing, mut refused) = (Count::default(), Count::default());
-        let mut used = HashSet::new();
+        // An object with its own split units is the input, not a companion.
+        let mut used: HashSet<_> = self.holder.main.canonicalize().into_iter().collect();
         let (near, far) = wanted.split_at(wanted.len().min(MAX_PARTS));
         for _ in far {
             refused.add(|| format!("only {MAX_PARTS} are opened"));
@@ -139,7 +144,7 @@ impl<'data> Files<'_, 'data> {
             match self.unit(skeleton, options) {
                 Ok(dwo) => {
                     split.units.push(SplitUnit { id: skeleton.id, sections: dwo.sections });
-                    if used.insert(dwo.path.clone()) {
+                    if used.insert(dwo.real.clone()) {
                         split.companions.push(Companion {
                             path: dwo.path.clone(),
                             role: "split debug file",
@@ -182,7 +187,7 @@ impl<'data> Files<'_, 'data> {
             let loaded = match self.loaded.get(&real) {
                 Some(loaded) => loaded.clone(),
                 None => {
-                    let loaded = self.dwo(&path);
+                    let loaded = self.dwo(&path, &real);
                     self.loaded.insert(real, loaded.clone());
                     loaded
                 }
@@ -200,7 +205,7 @@ impl<'data> Files<'_, 'data> {
         Err(refusal)
     }
 
-    fn dwo(&mut self, path: &Path) -> Result<Rc<Dwo<'data>>, String> {
+    fn dwo(&mut self, path: &Path, real: &Path) -> Result<Rc<Dwo<'data>>, String> {
         if self.opened >= MAX_PARTS {
             return Err(format!("more than {MAX_PARTS} split debug files"));
         }
@@ -209,7 +214,8 @@ impl<'data> Files<'_, 'data> {
         let ids = skeletons::split_ids(&sections, self.holder.file.is_big_endian());
         let first = ids.first().copied();
         let ids = ids.into_iter().collect();
-        Ok(Rc::new(Dwo { path: path.to_path_buf(), data, sections, ids, first }))
+        let (path, real) = (path.to_path_buf(), real.to_path_buf());
+        Ok(Rc::new(Dwo { path, real, data, sections, ids, first }))
     }
 
     fn open(
@@ -233,8 +239,8 @@ impl<'data> Files<'_, 'data> {
     }
 }
 
-/// `NAME.dwp` beside the main file and its debug file, and in the directories
-/// that the user named.
+/// The packages that the user named, `NAME.dwp` beside the main file and its debug
+/// file, and in the directories that the user named.
 fn package_places(holder: &Holder<'_, '_>, options: &ReadOptions) -> Vec<PathBuf> {
     let mut names = Vec::new();
     for path in [holder.main, holder.path] {
@@ -248,7 +254,11 @@ fn package_places(holder: &Holder<'_, '_>, options: &ReadOptions) -> Vec<PathBuf
             }
         }
     }
-    let mut places = if options.auto_debug { names.clone() } else { Vec::new() };
+    let named = options.debug_files.iter().filter(|path| places::is_package(path));
+    let mut places: Vec<_> = named.cloned().collect();
+    if options.auto_debug {
+        places.extend(names.iter().cloned());
+    }
     for root in &options.debug_dirs {
         places.extend(names.iter().filter_map(|name| Some(root.join(name.file_name()?))));
     }

@@ -51,6 +51,11 @@ fn debuginfod_caches(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf
     caches
 }
 
+/// True for a path that is named like a package of split units.
+pub(super) fn is_package(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "dwp")
+}
+
 /// `.build-id/xx/yyyy.debug`.
 fn build_id_path(id: &[u8]) -> Option<PathBuf> {
     let (first, rest) = id.split_first().filter(|(_, rest)| !rest.is_empty())?;

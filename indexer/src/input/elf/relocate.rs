@@ -90,6 +90,9 @@ pub(super) fn relocate(
     }
     let places: HashMap<u32, usize> =
         pieces.iter().enumerate().map(|(place, piece)| (piece.number, place)).collect();
+    let extended = file.sections.iter().filter(|s| s.kind == elf::SHT_SYMTAB_SHNDX);
+    let extended: HashMap<u32, &[u8]> =
+        extended.map(|s| (s.link, file.section_data_there(s))).collect();
     let mut budget = Budget::for_file(file.data, 1);
     let mut tally = Tally::default();
     for section in &file.sections {
@@ -105,7 +108,14 @@ pub(super) fn relocate(
             report.skip("relocations read already for another section");
             continue;
         }
-        let symbols = Symbols::new(file, section.link, spread, &bases);
+        let table = file.section(section.link).filter(|table| table.kind == elf::SHT_SYMTAB);
+        let symbols = Symbols {
+            file,
+            records: table.map_or(&[][..], |table| file.section_data_there(table)),
+            extended: extended.get(&section.link).copied().unwrap_or(&[]),
+            spread,
+            bases: &bases,
+        };
         apply(file, records, addends, &symbols, piece.bytes.to_mut(), &mut tally);
     }
     report.skip_many("relocation of an unknown type in debug information", tally.unknown);
@@ -196,23 +206,7 @@ struct Symbols<'a, 'data> {
     bases: &'a HashMap<u32, u64>,
 }
 
-impl<'a, 'data> Symbols<'a, 'data> {
-    fn new(
-        file: &'a File<'data>,
-        number: u32,
-        spread: &'a Spread,
-        bases: &'a HashMap<u32, u64>,
-    ) -> Self {
-        let table = file.section(number).filter(|table| table.kind == elf::SHT_SYMTAB);
-        let records = table.map_or(&[][..], |table| file.section_data_there(table));
-        let extended = file
-            .sections
-            .iter()
-            .find(|section| section.kind == elf::SHT_SYMTAB_SHNDX && section.link == number);
-        let extended = extended.map_or(&[][..], |section| file.section_data_there(section));
-        Self { file, records, extended, spread, bases }
-    }
-
+impl Symbols<'_, '_> {
     /// The address or offset that the symbol stands for; `None` when it is not
     /// defined here, or is in what a linker dropped.
     fn value(&self, index: u32) -> Option<u64> {

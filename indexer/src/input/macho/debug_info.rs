@@ -72,7 +72,7 @@ pub(super) fn read<'data, M: MachHeader<Endian = Endianness>>(
         }
         added.companions.push(Companion { path, role: "debug file", data });
     }
-    if lacks_lines(&added) {
+    if lacks_lines(&added) && options.may_look() {
         debug_map::read(main, machine, search, &mut added, report);
     }
     added

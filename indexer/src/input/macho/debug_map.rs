@@ -79,7 +79,8 @@ pub(super) fn read<'data, M: MachHeader<Endian = Endianness>>(
 ) {
     let all = objects(main.table.stabs());
     let (mut missing, mut refused) = (Count::default(), Count::default());
-    let mut files = Files { search, store: search.store, archives: HashMap::new() };
+    let mut files =
+        Files { search, store: search.store, archives: HashMap::new(), seen: HashSet::new() };
     let mut used = HashSet::new();
     let (near, far) = all.split_at(all.len().min(MAX_PARTS));
     for _ in far {
@@ -201,11 +202,14 @@ struct Found<'data> {
     object: &'data [u8],
 }
 
-/// Finds objects; archives are read once.
+/// Finds objects; each is read once, and each archive, whatever its paths.
 struct Files<'a, 'data> {
     search: &'a Search<'a, 'data>,
     store: &'data Store,
+    /// By their real paths.
     archives: HashMap<PathBuf, Archive<'data>>,
+    /// Real paths, and members of them, that were given out.
+    seen: HashSet<(PathBuf, Vec<u8>)>,
 }
 
 /// An archive's bytes, and its members by file name; several may have one name.
@@ -226,12 +230,18 @@ impl<'data> Files<'_, 'data> {
             if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
                 continue;
             }
+            let Ok(real) = path.canonicalize() else { continue };
             let found = match member {
-                Some(member) => self.member(&path, member, object.time),
+                Some(member) => self.member((&path, &real), member, object.time),
                 None => self.file(&path, object.time),
             };
             match found {
-                Ok(found) => return Ok(found),
+                Ok(found) => {
+                    if self.seen.insert((real, member.unwrap_or_default().to_vec())) {
+                        return Ok(found);
+                    }
+                    refusal.get_or_insert(format!("{}: named twice", path.display()));
+                }
                 Err(reason) => {
                     refusal.get_or_insert(format!("{}: {reason}", path.display()));
                 }
@@ -272,12 +282,17 @@ impl<'data> Files<'_, 'data> {
         Ok(Found { name, file: path.to_path_buf(), data, object: data })
     }
 
-    fn member(&mut self, path: &Path, member: &[u8], time: u64) -> Result<Found<'data>, String> {
-        if !self.archives.contains_key(path) {
+    fn member(
+        &mut self,
+        (path, real): (&Path, &Path),
+        member: &[u8],
+        time: u64,
+    ) -> Result<Found<'data>, String> {
+        if !self.archives.contains_key(real) {
             let archive = Archive::open(path, self.store)?;
-            self.archives.insert(path.to_path_buf(), archive);
+            self.archives.insert(real.to_path_buf(), archive);
         }
-        let archive = self.archives.get(path).ok_or("no archive")?;
+        let archive = self.archives.get(real).ok_or("no archive")?;
         let shown = String::from_utf8_lossy(member);
         let members = archive.members.get(member).map(Vec::as_slice).unwrap_or_default();
         let right = members.iter().find(|member| check_time(time, member.time).is_ok());

@@ -267,3 +267,44 @@ fn an_object_has_its_own_debug_information() {
         assert!(lines.iter().any(|line| line.1 == foo && line.2 == "one.c"), "{lines:#?}");
     }
 }
+
+/// Every byte of a program changed once, its objects and bundle beside it.
+#[test]
+fn any_changed_byte_of_a_program_is_read() {
+    let objects = with_objects("x86_64");
+    let app = objects.path().join("app");
+    let whole = std::fs::read(&app).unwrap();
+    for at in 0..whole.len() {
+        let mut data = whole.clone();
+        data[at] ^= 0xff;
+        let store = Store::new();
+        let data = store.keep(data);
+        if let Ok(image) = crate::input::read_bytes(&app, data, &store, &auto()) {
+            let mapped = image.debug.iter().flat_map(|debug| &debug.addresses.mappings);
+            assert!(mapped.into_iter().all(|m| (m.section as usize) < image.sections.len()));
+        }
+    }
+}
+
+/// A debug map may name one file, even the program itself, by thousands of paths:
+/// reading it again for each would take forever.
+#[test]
+#[cfg(unix)]
+fn an_object_by_many_paths_is_read_once() {
+    let objects = with_objects("x86_64");
+    let app = objects.path().join("app");
+    let mut data = std::fs::read(&app).unwrap();
+    let at = data.windows(5).position(|window| window == b"two.o").unwrap();
+    data[at..at + 5].copy_from_slice(b"one.o");
+    let at = data.windows(5).position(|window| window == b"one.o").unwrap();
+    data[at..at + 5].copy_from_slice(b"./two");
+    std::fs::copy(objects.path().join("one.o"), objects.path().join("two")).unwrap();
+    set_time(&objects.path().join("two"), CHANGED);
+    std::fs::remove_file(objects.path().join("one.o")).unwrap();
+    std::os::unix::fs::symlink("two", objects.path().join("one.o")).unwrap();
+    std::fs::write(&app, data).unwrap();
+    let store = Store::new();
+    let image = open(&app, &store, &auto());
+    assert!(one_warning(&image).contains("named twice"), "{}", one_warning(&image));
+    assert_eq!(image.debug.len(), 2);
+}

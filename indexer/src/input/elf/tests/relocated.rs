@@ -179,3 +179,52 @@ fn every_truncation_of_an_object_is_read() {
         let _ = read(&data[..end], &store);
     }
 }
+
+/// Every byte changed once: what comes out may be wrong, never a panic or a hang.
+#[test]
+fn any_changed_byte_of_an_object_is_read() {
+    for file in ["x86_64-zlib", "riscv64-relax", "mips64el"] {
+        let whole = std::fs::read(super::testdata(&format!("relocations/{file}.o"))).unwrap();
+        let start = std::time::Instant::now();
+        for at in 0..whole.len() {
+            for mask in [0xff, 0x01] {
+                let mut data = whole.clone();
+                data[at] ^= mask;
+                let store = Store::new();
+                if let Ok(image) = read(&data, &store) {
+                    let mapped = image.debug.iter().flat_map(|debug| &debug.addresses.mappings);
+                    assert!(
+                        mapped.into_iter().all(|m| (m.section as usize) < image.sections.len())
+                    );
+                }
+            }
+        }
+        assert!(start.elapsed() < std::time::Duration::from_secs(60), "{file}");
+    }
+}
+
+/// Thousands of sections of one name, each with relocations: looking for tables
+/// beside each would be quadratic.
+#[test]
+fn many_small_debug_sections_are_read_in_linear_time() {
+    let mut b = relocatable();
+    let symbols = b.symbols(&[]);
+    for _ in 0..20_000 {
+        let section = b.section(plain(".debug_info", b"x"));
+        b.section(Sec {
+            name: ".rela.debug_info",
+            kind: 4,
+            link: symbols,
+            info: section,
+            data: vec![0; 24],
+            ..Sec::default()
+        });
+    }
+    b.extended = true;
+    let data = b.build();
+    let start = std::time::Instant::now();
+    let store = Store::new();
+    let image = read(&data, &store).unwrap();
+    assert_eq!(image.debug[0].sections.info.len(), 20_000);
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}

@@ -111,6 +111,7 @@ fn debug_directories_are_searched_and_nothing_else_when_told_so() {
     let store = Store::new();
     let image = read_file("split/v5/app", &store, &none);
     assert!(image.debug[0].split.is_empty());
+    assert_eq!(image.report.warnings, [""; 0]);
     for place in ["", "src/v5/"] {
         let (one, two) = (format!("d/{place}one.dwo"), format!("d/{place}two.dwo"));
         let (directory, app) =
@@ -121,8 +122,12 @@ fn debug_directories_are_searched_and_nothing_else_when_told_so() {
     }
     let (directory, app) = copied(&[("packed/app", "app"), ("packed/app.dwp", "d/app.dwp")]);
     let debug_dirs = vec![directory.path().join("d")];
-    let image = open(&app, &store, &ReadOptions { debug_dirs, ..none });
+    let image = open(&app, &store, &ReadOptions { debug_dirs, ..none.clone() });
     assert!(image.debug[0].package.is_some());
+    let debug_files = vec![directory.path().join("d/app.dwp")];
+    let image = open(&app, &store, &ReadOptions { debug_files, ..none });
+    assert!(image.debug[0].package.is_some());
+    assert_eq!(image.report.warnings, [""; 0]);
 }
 
 /// The skeletons are in the debug file then, and the files beside that.
@@ -150,6 +155,23 @@ fn one_file_by_two_paths_is_read_once() {
     let image = open(&app, &store, &ReadOptions { debug_dirs, ..ReadOptions::default() });
     assert_eq!(image.debug[0].split.len(), 2);
     assert_eq!(image.companions.len(), 2);
+}
+
+/// A program may have more split files than a process may have open files.
+#[test]
+#[cfg(target_os = "linux")]
+fn files_are_not_kept_open() {
+    let (directory, app) =
+        copied(&[("v5/app", "app"), ("v5/one.dwo", "one.dwo"), ("v5/two.dwo", "two.dwo")]);
+    let store = Store::new();
+    let image = open(&app, &store, &auto());
+    assert_eq!(image.debug[0].split.len(), 2);
+    let open: Vec<_> = std::fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok())
+        .filter(|path| path.starts_with(directory.path()))
+        .collect();
+    assert_eq!(open, [app.canonicalize().unwrap()]);
 }
 
 /// Any damage to the program or a split file: what is left is read.
