@@ -5,7 +5,7 @@
 mod contenders;
 mod run;
 
-pub use run::run;
+pub use run::{prepare, run};
 
 use std::hint::black_box;
 use std::path::Path;

@@ -22,8 +22,16 @@ struct Entry {
     builds: Vec<(usize, Vec<Build>)>,
 }
 
-/// One table; the artifacts go to `dir`.
-pub fn run(options: &Options, binary: &Path, dir: &Path) -> Result<Table> {
+/// The contenders of one binary, built.
+pub struct Built<'a> {
+    binary: &'a Path,
+    entries: Vec<Entry>,
+    notes: Vec<String>,
+}
+
+/// Builds every contender's file in `dir`. To be called for all binaries before any is measured: a child's peak
+/// memory counts from its parent's, which is small only then.
+pub fn prepare<'a>(options: &Options, binary: &'a Path, dir: &Path) -> Result<Built<'a>> {
     std::fs::create_dir_all(dir)?;
     let mut file =
         std::fs::File::open(binary).map_err(|error| format!("{}: {error}", binary.display()))?;
@@ -48,6 +56,12 @@ pub fn run(options: &Options, binary: &Path, dir: &Path) -> Result<Table> {
             }
         });
     }
+    Ok(Built { binary, entries, notes })
+}
+
+/// One table.
+pub fn run(options: &Options, built: Built<'_>) -> Result<Table> {
+    let Built { binary, mut entries, mut notes } = built;
     let map = mapped::map(binary)?;
     let truth = Truth::parse(&map).map_err(|error| format!("{}: {error}", binary.display()))?;
     let lists = lists::draw(&truth, options.addresses, SEED)?;
