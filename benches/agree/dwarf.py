@@ -60,6 +60,8 @@ def text(data, pos):
 class Elf:
     """Sections by name, decompressed, of a linked file."""
 
+    zstd = False            # whether some had to be decompressed by another tool
+
     def __init__(self, path):
         self.path = path
         with open(path, "rb") as f:
@@ -106,7 +108,9 @@ def load(path, tmp):
             raise
     out = tempfile.mktemp(dir=tmp)
     subprocess.run([M.llvm("llvm-objcopy"), "--decompress-debug-sections", path, out], check=True)
-    return Elf(out)
+    elf = Elf(out)
+    elf.zstd = True
+    return elf
 
 
 # ---- units and DIEs ---------------------------------------------------------------------------

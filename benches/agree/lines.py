@@ -236,6 +236,9 @@ def classes(tool, addr, mine, theirs, facts):
     if not answers:
         return quirks.symbols_alone(tool, addr, mine, theirs, facts, spelling)
     ours = [(chain, used) for chain in answers if (used := spelling(mine, chain, addr, facts, "symidx")) is not None]
+    if not ours and not mine:
+        # No function, no line: a row that says only which file some padding came from.
+        return {"no line, no function"} if all(len(c) == 1 and not c[0].name and not c[0].line for c in answers) and len(theirs) <= 1 else set()
     if not ours:
         return set()
     for chain, used in ours:
