@@ -3,7 +3,8 @@
 
     lines.py [OPTIONS] BINARY...      ELF with DWARF, its own or a debug file's; relocatable files, too
     lines.py --programs [OPTIONS]     builds programs/ with gcc, clang and rustc in many ways and compares each
-    lines.py --self-test BINARY...    no symidx: `dwarf.py` below plays its part
+    lines.py --self-test BINARY...    no symidx: `dwarf.py` plays its part
+    lines.py --spoil BINARY...        damages right answers and sees whether the judge notices
 
 Asked: random bytes of executable sections (fixed seed) of which symbols or lines say something. Asked whom: symidx;
 llvm-symbolizer --inlines (function, file, line, column of every frame); eu-addr2line -i -f (function, file, line).
@@ -319,6 +320,35 @@ def compare(path, args, tmp):
     return report
 
 
+def spoiled(frames):
+    """Wrong answers made of a right one: (what is wrong, frames)."""
+    for i, f in enumerate(frames):
+        where = "innermost" if i == 0 else "caller"
+        if f.line:
+            yield f"{where}: line", [*frames[:i], f._replace(line=f.line + 1), *frames[i + 1:]]
+            yield f"{where}: column", [*frames[:i], f._replace(column=f.column + 1), *frames[i + 1:]]
+        if f.file:
+            yield f"{where}: file", [*frames[:i], f._replace(file=f.file + "x"), *frames[i + 1:]]
+            yield f"{where}: no file", [*frames[:i], f._replace(file=""), *frames[i + 1:]]
+        yield f"{where}: function", [*frames[:i], f._replace(function=f.function + "x"), *frames[i + 1:]]
+        if len(frames) > 1:
+            yield f"{where}: dropped", [*frames[:i], *frames[i + 1:]]
+    if frames and frames[0].file:
+        yield "all dropped", []
+
+
+def spoil(path, args, tmp):
+    """Whether the classes see through wrong answers: {what is wrong: [noticed, not noticed]}, asked of a right one's spoilings."""
+    plain, _ = relocate.linked(path, tmp)
+    facts, out = Facts(plain, tmp), collections.defaultdict(lambda: [0, 0])
+    addrs = sorted(draw([(r.start, r.end, r.name) for r in facts.model.regions if r.exec and r.end > r.start], args.count))
+    for addr, right, theirs in zip(addrs, play_symidx(facts, addrs), ask_llvm(args, plain, addrs)):
+        if facts.answers(addr) and right[0].line and (equal(right, theirs, True) or classes("llvm", addr, right, theirs, facts)):
+            for wrong, frames in spoiled(right):
+                out[wrong][equal(frames, theirs, True) or bool(classes("llvm", addr, frames, theirs, facts))] += 1
+    return out
+
+
 def table(reports):
     out = ["| binary | addresses | frames | equal llvm | equal eu | unexplained |", "|---|---:|---:|---:|---:|---:|"]
     for name, r in reports:
@@ -338,6 +368,7 @@ def main():
     p.add_argument("binary", nargs="*")
     p.add_argument("--symidx", default="symidx", help="the program under test")
     p.add_argument("--self-test", action="store_true", help="dwarf.py plays symidx's part")
+    p.add_argument("--spoil", action="store_true", help="damage right answers and see whether the damage is noticed")
     p.add_argument("--programs", nargs="*", metavar="WAY", help="build programs/ in these ways (all) and compare each")
     p.add_argument("--count", type=int, default=20_000, help="addresses of each binary (%(default)s)")
     p.add_argument("--eu-count", type=int, default=0, help="ask eu-addr2line, which is slow, only so many of them (all)")
@@ -358,6 +389,14 @@ def main():
     if not args.binary and args.programs is None:
         p.error("a BINARY or --programs")
     reports = []
+    if args.spoil:
+        missed = 0
+        for path in args.binary:
+            with tempfile.TemporaryDirectory() as tmp:
+                for wrong, (noticed, not_noticed) in sorted(spoil(path, args, tmp).items()):
+                    print(f"{os.path.basename(path)}: {wrong}: {noticed} noticed, {not_noticed} not")
+                    missed += not_noticed
+        return 1 if missed else 0
     for path in args.binary:
         with tempfile.TemporaryDirectory() as tmp:
             reports.append((os.path.basename(path), compare(path, args, tmp)))
