@@ -12,6 +12,7 @@ or documented shortcomings of what stands there; each class below is such a proo
 printed with the facts, and the exit status is 1. Needs LLVM, and elfutils (optional).
 """
 import argparse
+import bisect
 import collections
 import json
 import os
@@ -136,7 +137,7 @@ class Facts:
     def symbols(self, addr):
         """The names of every symbol whose bytes hold `addr`, nested and enclosing ones alike; of a label, up to the next symbol."""
         out, starts = set(), self.starts()
-        i = agree.M.bisect.bisect_right(starts, addr) - 1
+        i = bisect.bisect_right(starts, addr) - 1
         near = i
         while i >= 0 and near - i < 4000:
             for s in self.model.at[starts[i]]:
@@ -149,6 +150,17 @@ class Facts:
         if not hasattr(self, "_starts"):
             self._starts = sorted(self.model.at)
         return self._starts
+
+    def stretched(self, addr):
+        """The names of the last symbols before `addr`, when none of them has a size, left-out ones too."""
+        if not hasattr(self, "_all"):
+            self._all = collections.defaultdict(list)
+            for s in self.model.symbols:
+                self._all[s.start].append(s)
+            self._all_starts = sorted(self._all)
+        i = bisect.bisect_right(self._all_starts, addr) - 1
+        near = self._all[self._all_starts[i]] if i >= 0 else []
+        return set() if any(s.size for s in near) else {s.name for s in near}
 
     def file_symbols(self):
         """Names of the STT_FILE symbols."""
@@ -168,6 +180,8 @@ def spelled(frame, fact, outermost, addr, facts, tool):
     if frame.function != (fact.name or ""):
         if outermost and frame.function in facts.symbols(addr):
             used.add("symbol's name")
+        elif outermost and tool != "symidx" and not fact.name and frame.function in facts.stretched(addr):
+            used.add("stretched label")
         elif tool == "llvm" and fact.own and fact.own != (fact.linkage, fact.plain) and frame.function == (fact.own[0] or fact.own[1] or ""):
             used.add("llvm: no supplement")
         elif frame.function and frame.function == fact.plain:
@@ -239,7 +253,7 @@ def classes(tool, addr, mine, theirs, facts):
 class Report:
     def __init__(self):
         self.asked = self.nobody = 0
-        self.equal = collections.Counter()
+        self.answered, self.equal = collections.Counter(), collections.Counter()
         self.counts = {"llvm": collections.Counter(), "eu": collections.Counter()}
         self.used, self.unexplained, self.frames = [], 0, 0
 
@@ -269,7 +283,9 @@ def compare(path, args, tmp):
     if args.llvm_symbolizer:
         tools["llvm"] = ask_llvm(args, plain, addrs)
     if args.eu:
-        tools["eu"] = ask_eu(plain, addrs)
+        some = sorted(drawn[:args.eu_count]) if args.eu_count else addrs
+        asked = dict(zip(some, ask_eu(plain, some)))
+        tools["eu"] = [asked.get(a) for a in addrs]
     shown, place = collections.Counter(), {a: i for i, a in enumerate(addrs)}
     for addr, i in ((a, place[a]) for a in drawn):
         if report.asked == args.count:
@@ -280,6 +296,9 @@ def compare(path, args, tmp):
         report.asked += 1
         report.frames += len(mine[i])
         for tool, theirs in tools.items():
+            if theirs[i] is None:
+                continue
+            report.answered[tool] += 1
             if equal(mine[i], theirs[i], tool == "llvm"):
                 report.equal[tool] += 1
                 continue
@@ -300,7 +319,7 @@ def compare(path, args, tmp):
 def table(reports):
     out = ["| binary | addresses | frames | equal llvm | equal eu | unexplained |", "|---|---:|---:|---:|---:|---:|"]
     for name, r in reports:
-        cells = [f"{r.equal[t]:,}" if t in r.used else "-" for t in ("llvm", "eu")]
+        cells = [f"{r.equal[t]:,} of {r.answered[t]:,}" if t in r.used else "-" for t in ("llvm", "eu")]
         out.append(f"| {name} | {r.asked:,} | {r.frames:,} | {' | '.join(cells)} | {r.unexplained:,} |")
     for name, r in reports:
         out += ["", f"**{name}**", "", "| class | " + " | ".join(r.used) + " |", "|---|" + "---:|" * len(r.used)]
@@ -318,6 +337,7 @@ def main():
     p.add_argument("--self-test", action="store_true", help="dwarf.py plays symidx's part")
     p.add_argument("--programs", nargs="*", metavar="WAY", help="build programs/ in these ways (all) and compare each")
     p.add_argument("--count", type=int, default=20_000, help="addresses of each binary (%(default)s)")
+    p.add_argument("--eu-count", type=int, default=0, help="ask eu-addr2line, which is slow, only so many of them (all)")
     p.add_argument("--no-eu", dest="eu", action="store_false", help="do not ask eu-addr2line")
     p.add_argument("--llvm-symbolizer", default=shutil.which(M.llvm("llvm-symbolizer")) or shutil.which("llvm-symbolizer-19"))
     p.add_argument("--build-arg", action="append", default=[], help="passed on to symidx build")

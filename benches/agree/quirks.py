@@ -10,6 +10,7 @@ import dwarf
 
 CLASSES = {
     "symbol's name": "the outermost frame is named by a symbol that covers the address in one answer, by the DIE (or by another such symbol) in the other",
+    "stretched label": "no symbol covers the address; the tool stretches the last unsized label in front of it, such as a marker at a section's end",
     "plain name": "the DIE has a linkage name and a plain name; the answer gives the plain one",
     "path spelling": "the same path but for `//`, `/./` or `a/../`",
     "column of line 0": "llvm gives the column of a row that has no line",

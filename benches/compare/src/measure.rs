@@ -35,8 +35,12 @@ fn run_in(options: &Options, work: &Path) -> Result<()> {
     if options.frames {
         let mut tables = Vec::new();
         println!("{}", legend());
+        let mut built = Vec::new();
         for (i, binary) in options.binaries.iter().enumerate() {
-            let table = crate::frames::run(options, binary, &work.join(i.to_string()))?;
+            built.push(crate::frames::prepare(options, binary, &work.join(i.to_string()))?);
+        }
+        for built in built {
+            let table = crate::frames::run(options, built)?;
             println!("{}", table.text());
             tables.push(table.json());
         }

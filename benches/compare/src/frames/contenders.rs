@@ -43,6 +43,10 @@ where
         C::THREADS
     }
 
+    fn answers(&self) -> bool {
+        C::ANSWERS
+    }
+
     fn build(&self, binary: &Path, out: &Path, threads: usize) -> Result<()> {
         C::build(binary, out, threads)
     }
@@ -59,6 +63,7 @@ pub fn all() -> Vec<Box<dyn Rival>> {
     vec![
         runner::<Symidx>(),
         runner::<SymidxNames>(),
+        runner::<SymidxBounded>(),
         runner::<Symcache>(),
         runner::<GsymRs>(),
         runner::<GsymLlvm>(),
@@ -69,14 +74,22 @@ pub fn all() -> Vec<Box<dyn Rival>> {
 
 // ---- symidx -----------------------------------------------------------------------------------
 
-/// With lines and data left out, as the rivals are built.
+/// With lines; data objects are left out, as the rivals leave them.
 struct Symidx;
 /// The same without lines: what lines cost a lookup that does not ask for them.
 struct SymidxNames;
+/// The build alone, with a bound on its memory.
+struct SymidxBounded;
 
-fn build_symidx(binary: &Path, out: &Path, names_only: bool) -> Result<()> {
+fn build_symidx(
+    binary: &Path,
+    out: &Path,
+    names_only: bool,
+    max_memory: Option<u64>,
+) -> Result<()> {
+    let force = true;
     let options =
-        BuildOptions { code_only: true, names_only, force: true, ..BuildOptions::default() };
+        BuildOptions { code_only: true, names_only, max_memory, force, ..BuildOptions::default() };
     symidx_indexer::build_file(binary, out, &options)?;
     Ok(())
 }
@@ -93,7 +106,7 @@ impl Contender for Symidx {
     type Opened = Index<'static>;
 
     fn build(binary: &Path, out: &Path, _threads: usize) -> Result<()> {
-        build_symidx(binary, out, false)
+        build_symidx(binary, out, false, None)
     }
 
     fn open(artifact: &Path, _base: u64) -> Result<Self::Opened> {
@@ -107,7 +120,23 @@ impl Contender for SymidxNames {
     type Opened = Index<'static>;
 
     fn build(binary: &Path, out: &Path, _threads: usize) -> Result<()> {
-        build_symidx(binary, out, true)
+        build_symidx(binary, out, true, None)
+    }
+
+    fn open(artifact: &Path, _base: u64) -> Result<Self::Opened> {
+        open_symidx(artifact)
+    }
+}
+
+impl Contender for SymidxBounded {
+    const NAME: &'static str = "symidx-256M";
+    const ARTIFACT: Artifact = Artifact::Own;
+    const THREADS: bool = true;
+    const ANSWERS: bool = false;
+    type Opened = Index<'static>;
+
+    fn build(binary: &Path, out: &Path, _threads: usize) -> Result<()> {
+        build_symidx(binary, out, false, Some(256 << 20))
     }
 
     fn open(artifact: &Path, _base: u64) -> Result<Self::Opened> {

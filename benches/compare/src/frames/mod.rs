@@ -5,7 +5,7 @@
 mod contenders;
 mod run;
 
-pub use run::run;
+pub use run::{prepare, run};
 
 use std::hint::black_box;
 use std::path::Path;
@@ -34,6 +34,8 @@ pub trait Contender {
     const ARTIFACT: Artifact;
     /// Can use several threads to build.
     const THREADS: bool = false;
+    /// Is asked for frames; otherwise only its build is measured.
+    const ANSWERS: bool = true;
     type Opened: Walk;
 
     /// Writes the artifact with lines and inlined functions of `binary` to `out`.
@@ -67,6 +69,7 @@ pub trait Rival {
     fn name(&self) -> &'static str;
     fn artifact(&self) -> Artifact;
     fn threads(&self) -> bool;
+    fn answers(&self) -> bool;
     fn build(&self, binary: &Path, out: &Path, threads: usize) -> Result<()>;
     fn session(&self, artifact: &Path, base: u64) -> Result<Box<dyn Session>>;
 }

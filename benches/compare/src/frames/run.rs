@@ -22,31 +22,51 @@ struct Entry {
     builds: Vec<(usize, Vec<Build>)>,
 }
 
-/// One table; the artifacts go to `dir`.
-pub fn run(options: &Options, binary: &Path, dir: &Path) -> Result<Table> {
+/// The contenders of one binary, built.
+pub struct Built<'a> {
+    binary: &'a Path,
+    entries: Vec<Entry>,
+    notes: Vec<String>,
+}
+
+/// Builds every contender's file in `dir`. To be called for all binaries before any is measured: a child's peak
+/// memory counts from its parent's, which is small only then.
+pub fn prepare<'a>(options: &Options, binary: &'a Path, dir: &Path) -> Result<Built<'a>> {
     std::fs::create_dir_all(dir)?;
     let mut file =
         std::fs::File::open(binary).map_err(|error| format!("{}: {error}", binary.display()))?;
     // Warm: otherwise the first to build pays for the disk.
     std::io::copy(&mut file, &mut std::io::sink())?;
-    let (mut entries, mut notes) = (Vec::new(), Vec::new());
-    for rival in super::all() {
-        let name = rival.name();
-        if !options.only.is_empty() && !options.only.iter().any(|only| only == name) {
-            continue;
-        }
-        match build(options, rival, binary, dir) {
-            Ok(entry) => entries.push(entry),
+    let mut notes = Vec::new();
+    let wanted =
+        |name: &str| options.only.is_empty() || options.only.iter().any(|only| only == name);
+    let mut entries: Vec<_> = super::all()
+        .into_iter()
+        .filter(|rival| wanted(rival.name()))
+        .map(|rival| Entry::new(rival, binary, dir))
+        .collect();
+    for _ in 0..options.builds {
+        entries.retain_mut(|entry| match entry.build(binary) {
+            Ok(()) => true,
             Err(error) => {
+                let name = entry.rival.name();
                 eprintln!("{}: SKIPPED {name}: {error}", file_name(binary));
                 notes.push(format!("SKIPPED {name}: {error}"));
+                false
             }
-        }
+        });
     }
+    Ok(Built { binary, entries, notes })
+}
+
+/// One table.
+pub fn run(options: &Options, built: Built<'_>) -> Result<Table> {
+    let Built { binary, mut entries, mut notes } = built;
     let map = mapped::map(binary)?;
     let truth = Truth::parse(&map).map_err(|error| format!("{}: {error}", binary.display()))?;
     let lists = lists::draw(&truth, options.addresses, SEED)?;
-    let mut sessions = Vec::new();
+    let (mut sessions, mut silent) = (Vec::new(), Vec::new());
+    silent.extend(entries.extract_if(.., |entry| !entry.rival.answers()));
     entries.retain(|entry| match entry.rival.session(&entry.artifact, truth.base()) {
         Ok(session) => {
             sessions.push(session);
@@ -57,7 +77,7 @@ pub fn run(options: &Options, binary: &Path, dir: &Path) -> Result<Table> {
             false
         }
     });
-    let columns: Vec<_> = entries.iter().map(|entry| entry.rival.name()).collect();
+    let columns = entries.iter().chain(&silent).map(|entry| entry.rival.name()).collect();
     let own = |entry: &&Entry| {
         entry.rival.artifact() == Artifact::Own && entry.rival.name() != "symidx-names"
     };
@@ -74,26 +94,34 @@ pub fn run(options: &Options, binary: &Path, dir: &Path) -> Result<Table> {
     differences(&entries, &mut sessions, &lists.hits, &mut table);
     times(options, &entries, &mut sessions, &lists.hits, &lists.misses, &mut table);
     heap(&entries, &mut sessions, &lists.hits, &mut table);
+    entries.append(&mut silent);
     costs(&entries, &mut table)?;
     Ok(table)
 }
 
-fn build(options: &Options, rival: Box<dyn Rival>, binary: &Path, dir: &Path) -> Result<Entry> {
-    let artifact = match rival.artifact() {
-        Artifact::Own => dir.join(rival.name()),
-        Artifact::Of(other) => dir.join(other),
-        Artifact::Binary => binary.to_path_buf(),
-    };
-    let mut builds = Vec::new();
-    if rival.artifact() == Artifact::Own {
-        let threads: &[usize] = if rival.threads() { &[1, 2] } else { &[1] };
-        for &threads in threads {
-            let one = || spawn::build_frames(rival.name(), binary, &artifact, threads);
-            let all: Result<Vec<_>> = (0..options.builds).map(|_| one()).collect();
-            builds.push((threads, all?));
-        }
+impl Entry {
+    fn new(rival: Box<dyn Rival>, binary: &Path, dir: &Path) -> Self {
+        let artifact = match rival.artifact() {
+            Artifact::Own => dir.join(rival.name()),
+            Artifact::Of(other) => dir.join(other),
+            Artifact::Binary => binary.to_path_buf(),
+        };
+        let builds = match (rival.artifact(), rival.threads()) {
+            (Artifact::Own, true) => vec![(1, Vec::new()), (2, Vec::new())],
+            (Artifact::Own, false) => vec![(1, Vec::new())],
+            _ => Vec::new(),
+        };
+        Self { rival, artifact, builds }
     }
-    Ok(Entry { rival, artifact, builds })
+
+    /// One more build for each number of threads.
+    fn build(&mut self, binary: &Path) -> Result<()> {
+        for (threads, builds) in &mut self.builds {
+            let name = self.rival.name();
+            builds.push(spawn::build_frames(name, binary, &self.artifact, *threads)?);
+        }
+        Ok(())
+    }
 }
 
 /// How the frames of each differ from symidx's, which is the first.
