@@ -10,6 +10,8 @@
     clippy::unwrap_used
 )]
 
+use std::cmp::Ordering;
+
 use proptest::prelude::*;
 use symidx::format::Identity;
 use symidx::{ImageSectionId, Index, Svma};
@@ -39,7 +41,7 @@ fn path(unit: &UnitLines<'_>, file: u32) -> Option<String> {
 }
 
 /// The slow reading: of the pieces that hold the address the one that starts
-/// last (the shorter, then the first of equal ones), functions before others.
+/// last (the shorter where two start together), functions before others.
 fn slow(units: &[UnitLines<'_>], section: u32, address: u64) -> Chain {
     let mut best: Option<(&UnitLines<'_>, &Piece)> = None;
     for unit in units {
@@ -55,7 +57,13 @@ fn slow(units: &[UnitLines<'_>], section: u32, address: u64) -> Chain {
                     if inside { u64::MAX - p.size } else { u64::MAX - p.start },
                 )
             };
-            if holds && best.is_none_or(|(_, b)| key(piece) > key(b)) {
+            // Of equal ones the first unit's, and in it the last.
+            let same_unit = best.is_some_and(|(of, _)| std::ptr::eq(of, unit));
+            let better = |b: &Piece| match key(piece).cmp(&key(b)) {
+                Ordering::Equal => same_unit && piece.root != NONE,
+                order => order == Ordering::Greater,
+            };
+            if holds && best.is_none_or(|(_, b)| better(b)) {
                 best = Some((unit, piece));
             }
         }

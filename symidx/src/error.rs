@@ -206,7 +206,7 @@ invariants! {
     MetadataShape = 27, "metadata that validates";
     LineSpanShape = 28, "line spans in key order that do not overlap, with their windows and lines inside their sections";
     WindowOrder = 29, "windows of a span end to end in the lines section";
-    WindowShape = 30, "a window that is whole: known flags, ascending starts, rows that pick its entries";
+    WindowShape = 30, "a window that is whole: ascending starts, rows that pick its entries, all long values";
     NodeShape = 31, "a node of an existing function and file, linked to a root by at most 511 steps";
     FunctionShape = 32, "functions of an existing file";
 }

@@ -11,8 +11,8 @@ use crate::error::Corrupt;
 use crate::format::SectionId;
 use crate::format::lines::{
     FileEntry, FunctionEntry, LINE_DECLARED, LINK_FILE, LONG_COLUMN, LONG_LINE, LineSpan,
-    MAX_FUNCTION_LINE, NARROW_GAP, NO_FILE, WIDE_GAP, WINDOW_COLUMNS, WINDOW_FILES, WINDOW_WIDE,
-    from_u24,
+    MANY_ENTRIES, MAX_FUNCTION_LINE, NARROW_GAP, NO_FILE, WIDE_GAP, WINDOW_COLUMNS, WINDOW_ENTRIES,
+    WINDOW_FILES, WINDOW_LONG, WINDOW_WIDE, from_u24,
 };
 use crate::names::Name;
 use crate::open::{View, index};
@@ -92,7 +92,13 @@ pub(crate) struct Window<'a> {
     /// Empty when no row has one.
     pub(crate) columns: &'a [u8],
     /// Lines, then columns that did not fit.
-    pub(crate) long: &'a [U32],
+    long: Long<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Long<'a> {
+    Short(&'a [U16]),
+    Wide(&'a [U32]),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -125,8 +131,12 @@ impl<'a> Window<'a> {
     /// The window's columns; `None` when they do not fit into its bytes.
     #[inline]
     pub(crate) fn parse(mut bytes: &'a [u8]) -> Option<Self> {
-        let &[rows, entries, flags] = take(&mut bytes, 3)?.first_chunk::<3>()?;
+        let &[rows, flags] = take(&mut bytes, 2)?.first_chunk::<2>()?;
         let rows = usize::from(rows).saturating_add(1);
+        let entries = match flags & WINDOW_ENTRIES {
+            MANY_ENTRIES => *take(&mut bytes, 1)?.first()?,
+            few => few,
+        };
         let entries = usize::from(entries).saturating_add(1);
         let files = match flags & WINDOW_FILES {
             0 => 0,
@@ -154,10 +164,11 @@ impl<'a> Window<'a> {
             0 => &[][..],
             _ => take(&mut bytes, rows)?,
         };
-        let long = <[U32]>::ref_from_bytes(bytes).ok()?;
-        let known = flags & !(WINDOW_WIDE | WINDOW_COLUMNS | WINDOW_FILES) == 0;
-        let whole = known && files.len() <= entries;
-        whole.then_some(Self {
+        let long = match flags & WINDOW_LONG {
+            0 => Long::Short(<[U16]>::ref_from_bytes(bytes).ok()?),
+            _ => Long::Wide(<[U32]>::ref_from_bytes(bytes).ok()?),
+        };
+        (files.len() <= entries).then_some(Self {
             starts,
             base,
             entries: entry_table,
@@ -231,7 +242,10 @@ impl<'a> Window<'a> {
     /// A line or column that did not fit: the `n`th of the long ones.
     #[cold]
     fn long_value(&self, n: usize) -> Option<u32> {
-        self.long.get(n).map(|value| value.get())
+        match self.long {
+            Long::Short(values) => values.get(n).map(|value| value.get().into()),
+            Long::Wide(values) => values.get(n).map(|value| value.get()),
+        }
     }
 
     #[cold]
@@ -279,9 +293,15 @@ impl<'a> Window<'a> {
         Some(Some(Row { node, place }))
     }
 
-    /// How many long values its columns ask for.
-    pub(crate) fn long_count(&self) -> usize {
-        count_of(self.lines, LONG_LINE).saturating_add(count_of(self.columns, LONG_COLUMN))
+    /// True when it has as many long values as its lines and columns ask for.
+    pub(crate) fn has_all_long_values(&self) -> bool {
+        let wanted = count_of(self.lines, LONG_LINE);
+        let wanted = wanted.saturating_add(count_of(self.columns, LONG_COLUMN));
+        wanted
+            == match self.long {
+                Long::Short(values) => values.len(),
+                Long::Wide(values) => values.len(),
+            }
     }
 }
 

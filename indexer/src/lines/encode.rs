@@ -71,10 +71,8 @@ pub fn encode<'data>(
             let start_next = run.get(i.saturating_add(1)).and_then(|&n| piece(n)).map(|p| p.start);
             let shared = start_before == Some(this.start) || start_next == Some(this.start);
             start_before = Some(this.start);
-            let rank = match shared && this.inside {
-                true => u8::from(!is_primary(lines, normalised, section, this)),
-                false => 0,
-            };
+            let named = shared && this.inside && is_primary(lines, normalised, section, this);
+            let rank = (!named, this.unit, std::cmp::Reverse(number));
             let end = this.start.saturating_add(this.size);
             let claim = Claim { start: this.start, end, piece: number, rank };
             if this.inside { functions.push(claim) } else { outside.push(claim) }

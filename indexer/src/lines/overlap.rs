@@ -4,6 +4,10 @@
 //! rows outside functions may lie anywhere. Everything is settled here, so
 //! that neither the encoder nor a reader ever compares two pieces.
 
+/// First the function that a symbol names there, then those of the first unit,
+/// then in it the last one: nested functions come after those around them.
+pub(super) type Rank = (bool, u32, std::cmp::Reverse<u32>);
+
 /// A piece to be placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
@@ -13,8 +17,8 @@ pub(super) struct Claim {
     pub(super) end: u64,
     /// Index of the piece.
     pub(super) piece: u32,
-    /// Which of several that start together wins: the smallest.
-    pub(super) rank: u8,
+    /// Which of several that are the same stretch wins: the smallest.
+    pub(super) rank: Rank,
 }
 
 /// From `start` to `end`, the answer is the piece's.
@@ -31,7 +35,7 @@ pub(super) struct Segment {
 /// Settles claims of one section: the one that starts last answers, and after
 /// its end the one around it goes on. Of several that start together the
 /// shortest answers first; of those that are equally long the one of the
-/// smallest rank, then the first.
+/// smallest rank.
 pub(super) fn settle(claims: &mut [Claim]) -> Vec<Segment> {
     // The winner comes last, since the last that starts is on top.
     claims.sort_by(|a, b| {

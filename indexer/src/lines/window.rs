@@ -4,8 +4,8 @@
 
 use symidx::format::NONE;
 use symidx::format::lines::{
-    LONG_COLUMN, LONG_LINE, LineSpan, MAX_WINDOW_SHIFT, NARROW_GAP, WIDE_GAP, WINDOW_COLUMNS,
-    WINDOW_FILES, WINDOW_WIDE,
+    LONG_COLUMN, LONG_LINE, LineSpan, MANY_ENTRIES, MAX_WINDOW_SHIFT, NARROW_GAP, WIDE_GAP,
+    WINDOW_COLUMNS, WINDOW_FILES, WINDOW_LONG, WINDOW_WIDE,
 };
 
 /// Every window covers this many bytes of address space, as a power of two.
@@ -214,13 +214,24 @@ impl Windows {
         let columns =
             self.pending.iter().any(|(_, origin)| origin.is_some_and(|origin| origin.column != 0));
         let files = self.entries.iter().filter(|(_, file)| own_file(file)).count();
+        let long = self.pending.iter().filter_map(|(_, origin)| *origin).any(|origin| {
+            let line = short_line(&origin) == LONG_LINE && origin.line > u16::MAX.into();
+            line || origin.column > u16::MAX.into()
+        });
         let flag = |on: bool, bit: u8| if on { bit } else { 0 };
         let out = &mut self.lines;
         out.push(less_one(self.pending.len()));
-        out.push(less_one(self.entries.len()));
+        let further = less_one(self.entries.len());
         out.push(
-            flag(wide, WINDOW_WIDE) | flag(columns, WINDOW_COLUMNS) | flag(files > 0, WINDOW_FILES),
+            further.min(MANY_ENTRIES)
+                | flag(wide, WINDOW_WIDE)
+                | flag(columns, WINDOW_COLUMNS)
+                | flag(files > 0, WINDOW_FILES)
+                | flag(long, WINDOW_LONG),
         );
+        if further >= MANY_ENTRIES {
+            out.push(further);
+        }
         if files > 0 {
             out.push(less_one(files));
         }
@@ -280,7 +291,10 @@ impl Windows {
         let long_lines = lines.filter(|(short, _)| *short == LONG_LINE);
         let long_columns = values.filter(|(short, _)| *short == LONG_COLUMN);
         for (_, value) in long_lines.chain(long_columns) {
-            out.extend_from_slice(&value.to_le_bytes());
+            match u16::try_from(value) {
+                Ok(value) if !long => out.extend_from_slice(&value.to_le_bytes()),
+                _ => out.extend_from_slice(&value.to_le_bytes()),
+            }
         }
         self.pending.clear();
     }

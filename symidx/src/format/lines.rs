@@ -10,12 +10,19 @@ pub const MAX_FRAMES: u32 = 512;
 /// Largest [`LineSpan::shift`]: a row's start in its window is one byte.
 pub const MAX_WINDOW_SHIFT: u32 = 8;
 
-/// Bit of a window's flags: entries are `u32` node offsets, not `u16` distances.
-pub const WINDOW_WIDE: u8 = 1;
-/// Bit of a window's flags: it has a column of columns.
-pub const WINDOW_COLUMNS: u8 = 2;
-/// Bit of a window's flags: some entries have a file of their own.
-pub const WINDOW_FILES: u8 = 4;
+/// The low half of a window's second byte: further entries, up to
+/// [`MANY_ENTRIES`]; the high half are the `WINDOW_` flags.
+pub const WINDOW_ENTRIES: u8 = 0x0f;
+/// This many further entries or more: their number follows as a byte.
+pub const MANY_ENTRIES: u8 = 15;
+/// Flag of a window: entries are `u32` node offsets, not `u16` distances.
+pub const WINDOW_WIDE: u8 = 0x10;
+/// Flag of a window: it has a column of columns.
+pub const WINDOW_COLUMNS: u8 = 0x20;
+/// Flag of a window: some entries have a file of their own.
+pub const WINDOW_FILES: u8 = 0x40;
+/// Flag of a window: long values are `u32`, not `u16`.
+pub const WINDOW_LONG: u8 = 0x80;
 
 /// A narrow entry of this value: nothing is known here.
 pub const NARROW_GAP: u16 = 0x8000;

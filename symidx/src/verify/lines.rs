@@ -118,7 +118,7 @@ impl View<'_> {
         let picked = (0..window.row_count()).all(|row| window.pick(row) < window.entry_count());
         let files = window.files.iter().map(|file| file.get());
         let known = files.filter(|&file| file != NONE).all(|file| index(file) < self.files.len());
-        ascending && picked && known && window.long.len() == window.long_count()
+        ascending && picked && known && window.has_all_long_values()
     }
 
     /// I31: every entry of the window leads to a root.

@@ -260,6 +260,9 @@ fn code_units<'data>(
                 }
             }
             let id = entered.dwo_id.filter(|_| root.names_split && root.has_code);
+            if id.is_some_and(|id| splits.contains(&id.0)) {
+                report.skip("split units that too many units share");
+            }
             if let Some(id) = id.filter(|id| splits.insert(id.0)) {
                 unit.split = Some(id);
                 let found = split::find(info, package, &file.dwarf, id);

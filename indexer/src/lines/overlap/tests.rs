@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn claim(start: u64, end: u64, piece: u32, rank: u8) -> Claim {
-    Claim { start, end, piece, rank }
+fn claim(start: u64, end: u64, piece: u32, unit: u32) -> Claim {
+    Claim { start, end, piece, rank: (true, unit, std::cmp::Reverse(piece)) }
 }
 
 fn answers(segments: &[Segment], address: u64) -> Option<u32> {
@@ -20,9 +20,13 @@ fn an_inner_function_answers_and_the_outer_one_goes_on() {
 }
 
 #[test]
-fn of_folded_functions_the_named_one_answers_then_the_first() {
-    let mut claims = vec![claim(0, 10, 0, 1), claim(0, 10, 1, 0), claim(0, 10, 2, 0)];
-    assert_eq!(settle(&mut claims), [Segment { start: 0, end: 10, piece: 1 }]);
+fn of_folded_functions_the_named_one_answers_then_the_first_unit() {
+    let mut claims = [claim(0, 10, 0, 1), claim(0, 10, 1, 0), claim(0, 10, 2, 0)];
+    let of = |piece| [Segment { start: 0, end: 10, piece }];
+    assert_eq!(settle(&mut claims), of(2), "the first unit's, and there the last");
+    let named = claims.iter_mut().find(|claim| claim.piece == 0);
+    named.unwrap().rank.0 = false;
+    assert_eq!(settle(&mut claims), of(0), "the one that a symbol names");
 }
 
 #[test]
@@ -45,7 +49,7 @@ proptest! {
     /// order, apart and few.
     #[test]
     fn settling_is_the_slow_rule(
-        inner in prop::collection::vec((0u64..60, 1u64..30, 0u8..2), 0..12),
+        inner in prop::collection::vec((0u64..60, 1u64..30, 0u32..2), 0..12),
         outer in prop::collection::vec((0u64..60, 1u64..30), 0..6),
     ) {
         let mut claims: Vec<Claim> = (0u32..).zip(&inner)

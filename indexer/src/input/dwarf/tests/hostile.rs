@@ -105,6 +105,16 @@ fn reading_is_repeatable() {
     let info = info_of(everything(V5).build(), false, &CODE);
     let units = Units::open(&info, &mut Report::default());
     let forwards: Vec<_> = (0..2).map(|unit| units.read(unit, &mut Report::default())).collect();
+    let threads = std::thread::scope(|scope| {
+        let read = |unit| {
+            scope.spawn({
+                let units = &units;
+                move || units.read(unit, &mut Report::default())
+            })
+        };
+        [0, 1].map(read).map(|thread| thread.join().unwrap())
+    });
+    assert_eq!(forwards, threads);
     let backwards: Vec<_> =
         (0..2).rev().map(|unit| units.read(unit, &mut Report::default())).collect();
     assert_eq!(forwards, backwards.into_iter().rev().collect::<Vec<_>>());

@@ -119,6 +119,12 @@ fn circles_and_dead_ends() {
     function(&mut b, 0x1010, &[(DW_AT_abstract_origin, Here("self"))]);
     function(&mut b, 0x1020, &[(DW_AT_abstract_origin, Here("0"))]);
     function(&mut b, 0x1030, &[(DW_AT_abstract_origin, Here("5"))]);
+    b.leaf(
+        "fork",
+        FUNCTION,
+        &[(DW_AT_specification, Here("fork")), (DW_AT_abstract_origin, Here("19"))],
+    );
+    function(&mut b, 0x1060, &[(DW_AT_abstract_origin, Here("fork"))]);
     function(&mut b, 0x1040, &[(DW_AT_abstract_origin, Offset(DW_FORM_ref_addr, 0x7fff_ffff))]);
     b.open(
         "",
@@ -141,6 +147,7 @@ fn circles_and_dead_ends() {
     let names: Vec<_> =
         [0x1000, 0x1010, 0x1020, 0x1030, 0x1040].map(|address| name_of(&lines, address)).into();
     assert_eq!(names, ["", "", "", "end", ""]);
+    assert_eq!(name_of(&lines, 0x1060), "end", "one branch in a circle does not hide the other");
     assert_eq!(lines.functions.iter().filter(|function| function.line == 4).count(), 1);
     assert_eq!(at(&lines, 0x1050), ["-@-:0:0", "f@-:6:0"], "the call is known, the callee is not");
 }

@@ -120,6 +120,17 @@ fn a_missing_or_foreign_split_unit_costs_only_itself() {
     }
 }
 
+/// Only one unit can be the skeleton of a split unit: the first.
+#[test]
+fn a_split_unit_has_one_skeleton() {
+    let (mut info, sections) = files(5, ID);
+    info.split = vec![SplitUnit { id: ID, sections }];
+    info.sections.info = [info.sections.info, info.sections.info].concat().leak();
+    let (units, report) = read(&info);
+    assert_eq!((units[0].functions.len(), units[1].functions.len()), (2, 0));
+    assert_eq!(report.skipped["split units that too many units share"], 1);
+}
+
 /// A package: the index says which parts of its sections are the unit's, also
 /// parts of sections that are not read here and may be missing.
 #[test]
