@@ -659,7 +659,7 @@ class Dwarf:
     """Answers of one file: `answers(address)` lists every chain of frames the DIEs allow, innermost first."""
 
     def __init__(self, path, tmp, package=None):
-        self.elf, self.tmp, self.alt, self._aranges = load(path, tmp), tmp, None, None
+        self.elf, self.tmp, self.alt, self._aranges, self.arange_units = load(path, tmp), tmp, None, None, set()
         link = self.elf.sections.get(".gnu_debugaltlink")
         if link:
             name = os.path.join(os.path.dirname(os.path.realpath(path)), text(link, 0))
@@ -709,6 +709,7 @@ class Dwarf:
                 if length == 0xffffffff:
                     start, offset, length = at + 12, 8, int.from_bytes(data[at + 4:at + 12], order)
                 size, pos, finish = data[start + 2 + offset], start + 4 + offset, start + length
+                self.arange_units.add(int.from_bytes(data[start + 2:start + 2 + offset], order))
                 pos += -(pos - at) % (2 * size)
                 for pos in range(pos, finish - 2 * size + 1, 2 * size):
                     low, count = (int.from_bytes(data[p:p + size], order) for p in (pos, pos + size))

@@ -249,7 +249,7 @@ def classes(tool, addr, mine, theirs, facts):
     for chain in answers:
         if spelling(theirs, chain, addr, facts, tool) is not None:
             return {"several answers"}
-    return quirks.eu_way(addr, theirs, facts, spelling) or set() if tool == "eu" else set()
+    return (quirks.eu_way if tool == "eu" else quirks.llvm_way)(addr, theirs, facts, spelling) or set()
 
 
 # ---- one binary -------------------------------------------------------------------------------

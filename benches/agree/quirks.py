@@ -20,6 +20,7 @@ CLASSES = {
     "no line, no function": "a row of line 0 outside every function (padding): symidx says nothing, llvm names the file",
     "several answers": "the DIEs give several chains of functions (folded code, overlapping units); both answers are among them",
     "llvm: no supplement": "llvm-symbolizer does not read the supplement (`.gnu_debugaltlink`, dwz): the names that stand there are missing",
+    "llvm: not in .debug_aranges": "the unit is listed in `.debug_aranges`, but not with this address (clang -gline-tables-only): llvm looks no further",
     "eu: directory 0 joined to itself": "DWARF 5's directory 0 is the compilation directory; where it is relative, elfutils puts the compilation directory in front again",
     "eu: not in .debug_aranges": "elfutils finds units by `.debug_aranges`, which has this address nowhere (Go leaves it out): it knows the symbol alone",
     "eu: zstd": "elfutils before 0.189 cannot unpack debug sections compressed with zstd: it knows the symbol alone",
@@ -56,6 +57,13 @@ def symbols_alone(tool, addr, mine, theirs, facts, spelling):
     if [f.function for f in mine] == [f.function for f in theirs]:
         return {"file symbol"}
     return {"symbols alone"}
+
+
+def llvm_way(addr, theirs, facts, _spelling):
+    """llvm goes by `.debug_aranges` for every unit that is listed there at all."""
+    alone = len(theirs) <= 1 and not any(f.file or f.line for f in theirs) and (not theirs or theirs[0].function in facts.symbols(addr))
+    listed = not facts.dwarf.in_aranges(addr) and all(unit.at in facts.dwarf.arange_units for unit in facts.dwarf.units(addr))
+    return {"llvm: not in .debug_aranges"} if alone and listed else None
 
 
 # ---- elfutils ---------------------------------------------------------------------------------
