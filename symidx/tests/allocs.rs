@@ -210,3 +210,29 @@ fn corrupt_answers_allocate_nothing() {
     });
     none("a violation", || assert!(text(index.verify_structure().unwrap_err()).used > 0));
 }
+
+/// Frames with everything that can be asked of them, the path written out.
+#[test]
+fn frames_allocate_nothing() {
+    const LINES: &[u8] = include_bytes!("../../testdata/golden/lines.symidx");
+    let index = Index::from_bytes(LINES).unwrap();
+    let section = index.section_by_name(b".text").unwrap().unwrap();
+    let start = section.address().0;
+    let frames = none("frames", || {
+        let mut frames = 0;
+        for address in start..start + section.size() {
+            for frame in index.frames(Svma(address)).unwrap() {
+                let frame = frame.unwrap();
+                if let (Some(function), Some(file)) = (frame.function(), frame.file()) {
+                    let line = text(format_args!("{function} {file}:{:?}", frame.line()));
+                    frames += usize::from(line.used > 0);
+                }
+            }
+            let again = index.frames_in(section.id(), address - start).unwrap().count();
+            assert_eq!(again, index.frames_return(Svma(address + 1)).unwrap().count());
+        }
+        black_box(index.line_counts());
+        frames
+    });
+    assert!(frames > 200, "{frames}");
+}
