@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::Args;
 use regex::bytes::Regex;
 use symidx::{Corrupt, Index, Match, format};
+use symidx_indexer::demangle::{Demangler, Form};
 
-use crate::demangle::{Demangler, Form};
 use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;

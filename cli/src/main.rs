@@ -7,7 +7,6 @@
 mod build;
 mod cli;
 mod completions;
-mod demangle;
 mod dump;
 mod failure;
 mod find;

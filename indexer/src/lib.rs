@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod build;
+pub mod demangle;
 pub mod input;
 pub mod layout;
 pub mod model;

@@ -21,6 +21,7 @@
 //! | `std` | with `mmap` | [`Index::read`] |
 //! | `mmap` | yes | [`Index::map`] |
 //! | `verify` | yes | the hashes in [`Index::verify`] |
+//! | `demangle` | no | `Name::demangle`: Rust names as people wrote them, without heap |
 //! | `metadata` | no | `metadata::read`: provenance, what was dropped and why |
 #![no_std]
 #![deny(unsafe_code)]
@@ -33,6 +34,8 @@ extern crate std;
 mod address;
 mod answer;
 mod batch;
+#[cfg(feature = "demangle")]
+pub mod demangle;
 mod error;
 pub mod format;
 mod frames;

@@ -210,3 +210,36 @@ fn corrupt_answers_allocate_nothing() {
     });
     none("a violation", || assert!(text(index.verify_structure().unwrap_err()).used > 0));
 }
+
+/// Rust names are demangled without heap, however they are made.
+#[cfg(feature = "demangle")]
+#[test]
+fn demangling_allocates_nothing() {
+    use symidx::demangle::RustName;
+
+    let exploding: String = {
+        let mut name = String::from("_RINvC1a1fTllE");
+        // Each pair repeats the one before twice, by its place behind `_R`.
+        for at in ["7_", "b_", "j_"] {
+            name += &format!("TB{at}B{at}E");
+        }
+        name + "E"
+    };
+    for (name, expected) in [
+        ("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write"),
+        ("_RNvMCs1234_7mycrateNtB2_3Foo3new", "<mycrate::Foo>::new"),
+        (&exploding, "a::f::<(i32, i32), ((i32, i32)"),
+    ] {
+        none(name, || {
+            let rust = RustName::parse(name.as_bytes()).unwrap();
+            let mut line = Line { bytes: [0; 512], used: 0 };
+            let _ = rust.write_to(&mut line);
+            assert_eq!(&line.bytes[..expected.len()], expected.as_bytes());
+        });
+    }
+    let index = Index::from_bytes(BYTES).unwrap();
+    none("a name of an index", || {
+        let symbol = index.lookup(Svma(0x401048)).unwrap().unwrap();
+        assert_eq!(&text(symbol.name().demangle()).bytes[..10], b"function_4");
+    });
+}

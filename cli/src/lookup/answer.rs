@@ -4,10 +4,10 @@
 //! as scripts expect them; nothing half-written when the index turns out broken.
 
 use symidx::{AliasName, Corrupt};
+use symidx_indexer::demangle::Demangler;
 
 use super::Style;
 use super::image::{Found, Hit, Reason};
-use crate::demangle::Demangler;
 use crate::text::{Hex, Object, Value as _, bytes_of, hex, plain};
 
 /// Writes answers.

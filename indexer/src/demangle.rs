@@ -2,18 +2,15 @@
 //!
 //! In: the bytes of a name. Out: text in a buffer that is used again, or the
 //! name itself where there is nothing to demangle. Bounded: no name, however
-//! made, costs more than a few milliseconds or [`MAX_OUTPUT`] bytes.
+//! made, costs more than a few milliseconds or [`MAX_TEXT`] bytes.
 
 use std::fmt::{self, Write as _};
 
 use cpp_demangle::{
     BorrowedSymbol, DemangleNodeType, DemangleOptions, DemangleWrite, ParseOptions,
 };
+use symidx::demangle::{MAX_NAME, MAX_TEXT, RustName};
 
-/// A name that would grow beyond this is left as it is.
-const MAX_OUTPUT: usize = 16 * 1024;
-/// A linkage name longer than this is left as it is.
-const MAX_INPUT: usize = 16 * 1024;
 /// Parts of a C++ name visited before giving up.
 const MAX_NODES: u32 = 20_000;
 /// Nesting of a C++ name before giving up; the stack stays small.
@@ -21,7 +18,7 @@ const MAX_DEPTH: u32 = 96;
 
 /// How much of a C++ name to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     /// With parameters and return type, as usual.
     Full,
     /// Without the parameter list.
@@ -32,42 +29,34 @@ pub(crate) enum Form {
 
 /// Demangles one name after the other.
 #[derive(Clone, Debug)]
-pub(crate) struct Demangler {
+pub struct Demangler {
     enabled: bool,
     buffer: Bounded,
 }
 
 impl Demangler {
     /// One that demangles, or returns every name as it is.
-    pub(crate) fn new(enabled: bool) -> Self {
+    #[must_use]
+    pub fn new(enabled: bool) -> Self {
         Self { enabled, buffer: Bounded::default() }
     }
 
     /// The demangled name; the name itself when there is nothing to demangle.
-    pub(crate) fn full<'n>(&'n mut self, name: &'n [u8]) -> &'n [u8] {
+    pub fn full<'n>(&'n mut self, name: &'n [u8]) -> &'n [u8] {
         self.form(name, Form::Full).unwrap_or(name)
     }
 
     /// The demangled name in a certain form, `None` when it is not mangled.
-    pub(crate) fn form(&mut self, name: &[u8], form: Form) -> Option<&[u8]> {
-        if !self.enabled || !may_be_mangled(name) || name.len() > MAX_INPUT {
+    pub fn form(&mut self, name: &[u8], form: Form) -> Option<&[u8]> {
+        if !self.enabled || !may_be_mangled(name) || name.len() > MAX_NAME {
             return None;
         }
         self.buffer.clear();
-        let (base, stub) = match name.strip_suffix(b"@plt") {
-            Some(base) => (base, "@plt"),
-            None => (name, ""),
+        let done = match RustName::parse(name) {
+            Some(rust) => rust.write_to(&mut self.buffer).is_ok() || self.buffer.fail(),
+            None => cpp(name, form, &mut self.buffer),
         };
-        let text = std::str::from_utf8(base).ok()?;
-        let done = match is_rust(base) {
-            true => rust(text, &mut self.buffer) || cpp(base, form, &mut self.buffer),
-            false => cpp(base, form, &mut self.buffer),
-        };
-        if done && self.buffer.write_str(stub).is_ok() {
-            Some(self.buffer.text.as_bytes())
-        } else {
-            None
-        }
+        done.then_some(self.buffer.text.as_bytes())
     }
 }
 
@@ -77,34 +66,12 @@ fn may_be_mangled(name: &[u8]) -> bool {
     matches!(name, [b'_', b'Z' | b'R', ..] | [b'_', b'_', b'Z' | b'R', ..])
 }
 
-/// Rust's own scheme, or the older one, which is C++'s with a hash at the end.
-fn is_rust(name: &[u8]) -> bool {
-    let name = name.strip_prefix(b"__").map_or(name, |_| name.get(1..).unwrap_or(name));
-    if name.starts_with(b"_R") {
-        return true;
-    }
-    const HASH: usize = 16;
-    memchr::memmem::rfind(name, b"17h").is_some_and(|at| {
-        let rest = name.get(at.saturating_add(3)..).unwrap_or(&[]);
-        match rest.split_at_checked(HASH) {
-            Some((hash, end)) => {
-                hash.iter().all(u8::is_ascii_hexdigit) && end.first() == Some(&b'E')
-            }
-            None => false,
-        }
-    })
-}
-
-/// Writes a demangled Rust name, without its hash.
-fn rust(name: &str, out: &mut Bounded) -> bool {
-    match rustc_demangle::try_demangle(name) {
-        Ok(demangled) => write!(out, "{demangled:#}").is_ok() || out.fail(),
-        Err(_) => false,
-    }
-}
-
 /// Writes a demangled C++ name.
 fn cpp(name: &[u8], form: Form, out: &mut Bounded) -> bool {
+    let (name, stub) = match name.strip_suffix(b"@plt") {
+        Some(base) => (base, "@plt"),
+        None => (name, ""),
+    };
     let parse = ParseOptions::default().recursion_limit(MAX_DEPTH);
     let Ok(symbol) = BorrowedSymbol::new_with_options(name, &parse) else { return false };
     let options = DemangleOptions::default().recursion_limit(MAX_DEPTH);
@@ -114,10 +81,11 @@ fn cpp(name: &[u8], form: Form, out: &mut Bounded) -> bool {
         Form::Bare => options.no_params().no_return_type(),
     };
     let mut writer = Cpp { out, nodes: 0 };
-    symbol.structured_demangle(&mut writer, &options).is_ok() || out.fail()
+    let done = symbol.structured_demangle(&mut writer, &options).is_ok();
+    (done && out.write_str(stub).is_ok()) || out.fail()
 }
 
-/// Text of at most [`MAX_OUTPUT`] bytes.
+/// Text of at most [`MAX_TEXT`] bytes.
 #[derive(Clone, Debug, Default)]
 struct Bounded {
     text: String,
@@ -137,7 +105,7 @@ impl Bounded {
 
 impl fmt::Write for Bounded {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if self.text.len().saturating_add(text.len()) > MAX_OUTPUT {
+        if self.text.len().saturating_add(text.len()) > MAX_TEXT {
             return Err(fmt::Error);
         }
         self.text.push_str(text);
