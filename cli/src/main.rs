@@ -15,6 +15,7 @@ mod lookup;
 mod man;
 mod options;
 mod output;
+mod shown;
 mod source;
 mod text;
 mod ui;

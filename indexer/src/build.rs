@@ -29,6 +29,9 @@ pub struct BuildOptions {
     /// Symbols only, no lines (lines are not built yet: the option is part of
     /// an index's identity already).
     pub names_only: bool,
+    /// Store what people read in place of mangled names, for readers that
+    /// cannot demangle or have no time to.
+    pub demangle: bool,
     /// Rebuild even when the index is already the right one.
     pub force: bool,
     /// Publish an index without symbols instead of failing.
@@ -339,8 +342,12 @@ impl<'store> Source<'store> {
         }
         let named = normalised.owners.iter().filter(|owner| !owner.is_unnamed());
         let symbols = u64::try_from(named.count()).unwrap_or(u64::MAX);
-        let plan = layout::plan(&self.image, normalised, LayoutOptions::default(), &mut report)
-            .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
+        let too_much = |source| BuildError::Layout { path: self.path.clone(), source };
+        let mut plan = layout::plan(&self.image, normalised, LayoutOptions::default(), &mut report)
+            .map_err(too_much)?;
+        if options.demangle {
+            layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;
+        }
         self.image.report = report;
         Ok(Prepared { source: self, plan, symbols })
     }
@@ -500,6 +507,9 @@ fn option_words(options: &BuildOptions) -> Vec<String> {
     }
     if options.names_only {
         words.push("--names-only".to_owned());
+    }
+    if options.demangle {
+        words.push("--demangle".to_owned());
     }
     words
 }

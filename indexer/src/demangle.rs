@@ -11,20 +11,35 @@ use cpp_demangle::{
 };
 use symidx::demangle::{MAX_NAME, MAX_TEXT, RustName};
 
+mod path;
+
 /// Parts of a C++ name visited before giving up.
 const MAX_NODES: u32 = 20_000;
 /// Nesting of a C++ name before giving up; the stack stays small.
 const MAX_DEPTH: u32 = 96;
+/// What stands behind the name of a stub.
+const STUB: &str = "@plt";
 
-/// How much of a C++ name to write.
+/// What is shown for a mangled name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// With parameters and return type, as usual.
-    Full,
-    /// Without the parameter list.
-    NoParameters,
-    /// Without the parameter list and the return type.
-    Bare,
+pub struct Texts<'t> {
+    /// The whole name.
+    pub full: &'t [u8],
+    /// Without return type and parameter list, and without the name of a
+    /// clone: what fits a graph. A part of the full text but for stubs. For
+    /// Rust the full text.
+    pub short: &'t [u8],
+}
+
+impl Texts<'_> {
+    /// True for the ways to write the name: whole, short, and without
+    /// parameters but with a return type.
+    #[must_use]
+    pub fn include(&self, name: &[u8]) -> bool {
+        name == self.full
+            || name == self.short
+            || (self.full.starts_with(name) && name.ends_with(self.short))
+    }
 }
 
 /// Demangles one name after the other.
@@ -32,32 +47,64 @@ pub enum Form {
 pub struct Demangler {
     enabled: bool,
     buffer: Bounded,
+    stub: Bounded,
 }
 
 impl Demangler {
     /// One that demangles, or returns every name as it is.
     #[must_use]
     pub fn new(enabled: bool) -> Self {
-        Self { enabled, buffer: Bounded::default() }
+        Self { enabled, buffer: Bounded::default(), stub: Bounded::default() }
     }
 
     /// The demangled name; the name itself when there is nothing to demangle.
     pub fn full<'n>(&'n mut self, name: &'n [u8]) -> &'n [u8] {
-        self.form(name, Form::Full).unwrap_or(name)
+        match self.demangle(name) {
+            Some(_) => self.buffer.text.as_bytes(),
+            None => name,
+        }
     }
 
-    /// The demangled name in a certain form, `None` when it is not mangled.
-    pub fn form(&mut self, name: &[u8], form: Form) -> Option<&[u8]> {
+    /// The texts shown for a name, `None` when it is not mangled.
+    pub fn texts(&mut self, name: &[u8]) -> Option<Texts<'_>> {
+        let language = self.demangle(name)?;
+        let full = self.buffer.text.as_bytes();
+        let short = match language {
+            Language::Rust => full,
+            Language::Cpp => {
+                let short = full.get(path::path(full)).unwrap_or(full);
+                match short.len() < full.len() && full.ends_with(STUB.as_bytes()) {
+                    // A stub is not the function that it leads to.
+                    true => {
+                        self.stub.clear();
+                        self.stub.text.push_str(std::str::from_utf8(short).unwrap_or_default());
+                        self.stub.text.push_str(STUB);
+                        self.stub.text.as_bytes()
+                    }
+                    false => short,
+                }
+            }
+        };
+        (!full.is_empty() && !short.is_empty()).then_some(Texts { full, short })
+    }
+
+    /// Leaves the demangled name in the buffer.
+    fn demangle(&mut self, name: &[u8]) -> Option<Language> {
         if !self.enabled || !may_be_mangled(name) || name.len() > MAX_NAME {
             return None;
         }
         self.buffer.clear();
-        let done = match RustName::parse(name) {
-            Some(rust) => rust.write_to(&mut self.buffer).is_ok() || self.buffer.fail(),
-            None => cpp(name, form, &mut self.buffer),
-        };
-        done.then_some(self.buffer.text.as_bytes())
+        match RustName::parse(name) {
+            Some(rust) => rust.write_to(&mut self.buffer).ok().map(|()| Language::Rust),
+            None => cpp(name, &mut self.buffer).map(|()| Language::Cpp),
+        }
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Rust,
+    Cpp,
 }
 
 /// The cheap test that most names fail. With or without the underscore that
@@ -67,22 +114,16 @@ fn may_be_mangled(name: &[u8]) -> bool {
 }
 
 /// Writes a demangled C++ name.
-fn cpp(name: &[u8], form: Form, out: &mut Bounded) -> bool {
-    let (name, stub) = match name.strip_suffix(b"@plt") {
-        Some(base) => (base, "@plt"),
+fn cpp(name: &[u8], out: &mut Bounded) -> Option<()> {
+    let (base, stub) = match name.strip_suffix(STUB.as_bytes()) {
+        Some(base) => (base, STUB),
         None => (name, ""),
     };
     let parse = ParseOptions::default().recursion_limit(MAX_DEPTH);
-    let Ok(symbol) = BorrowedSymbol::new_with_options(name, &parse) else { return false };
+    let symbol = BorrowedSymbol::new_with_options(base, &parse).ok()?;
     let options = DemangleOptions::default().recursion_limit(MAX_DEPTH);
-    let options = match form {
-        Form::Full => options,
-        Form::NoParameters => options.no_params(),
-        Form::Bare => options.no_params().no_return_type(),
-    };
-    let mut writer = Cpp { out, nodes: 0 };
-    let done = symbol.structured_demangle(&mut writer, &options).is_ok();
-    (done && out.write_str(stub).is_ok()) || out.fail()
+    symbol.structured_demangle(&mut Cpp { out, nodes: 0 }, &options).ok()?;
+    out.write_str(stub).ok()
 }
 
 /// Text of at most [`MAX_TEXT`] bytes.
@@ -94,12 +135,6 @@ struct Bounded {
 impl Bounded {
     fn clear(&mut self) {
         self.text.clear();
-    }
-
-    /// Drops what was written before a failure.
-    fn fail(&mut self) -> bool {
-        self.clear();
-        false
     }
 }
 
@@ -154,17 +189,41 @@ mod tests {
     }
 
     #[test]
-    fn shorter_forms_drop_parameters_and_return_type() {
+    fn short_texts_are_paths() {
         let mut demangler = Demangler::new(true);
-        let mut form = |name: &str, form| {
-            demangler
-                .form(name.as_bytes(), form)
-                .map(|text| String::from_utf8_lossy(text).into_owned())
+        let mut texts = |name: &str| {
+            let texts = demangler.texts(name.as_bytes())?;
+            let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+            Some((text(texts.full), text(texts.short)))
         };
-        assert_eq!(form("_Z1fIiEiT_", Form::Full).as_deref(), Some("int f<int>(int)"));
-        assert_eq!(form("_Z1fIiEiT_", Form::NoParameters).as_deref(), Some("int f<int>"));
-        assert_eq!(form("_Z1fIiEiT_", Form::Bare).as_deref(), Some("f<int>"));
-        assert_eq!(form("f", Form::Full), None);
+        for (name, full, short) in [
+            ("_Z1fIiEiT_", "int f<int>(int)", "f<int>"),
+            ("_Z1fv.cold", "f() [clone .cold]", "f"),
+            ("_Z1fv@plt", "f()@plt", "f@plt"),
+            ("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write", "core::fmt::write"),
+            ("_RNvXs_C1aNtB4_1BNtB4_1T1f", "<a::B as a::T>::f", "<a::B as a::T>::f"),
+        ] {
+            assert_eq!(texts(name), Some((full.to_owned(), short.to_owned())));
+        }
+        assert_eq!(texts("f"), None);
+        assert_eq!(texts("_Znot a name"), None);
+    }
+
+    #[test]
+    fn a_name_is_known_in_every_form() {
+        let mut demangler = Demangler::new(true);
+        let texts = demangler.texts(b"_Z1fIiEiT_");
+        for (name, known) in [
+            ("int f<int>(int)", true),
+            ("int f<int>", true),
+            ("f<int>", true),
+            ("int f", false),
+            ("f", false),
+            ("int f<int>(int", false),
+            ("", false),
+        ] {
+            assert_eq!(texts.is_some_and(|texts| texts.include(name.as_bytes())), known, "{name}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Contents<'a, 'data> {
 }
 
 /// Sections are written in this order: what a lookup touches first, names last.
-const FILE_ORDER: [SectionId; 14] = [
+const FILE_ORDER: [SectionId; 17] = [
     SectionId::IDENTITY,
     SectionId::REGIONS,
     SectionId::SEGMENTS,
@@ -44,7 +44,14 @@ const FILE_ORDER: [SectionId; 14] = [
     SectionId::NAME_TAGS,
     SectionId::METADATA,
     SectionId::NAMES,
+    SectionId::DISPLAY_BUCKETS,
+    SectionId::DISPLAY,
+    SectionId::DISPLAY_TEXT,
 ];
+
+/// Sections that a reader may pass over, since no answer depends on them.
+const OPTIONAL: [SectionId; 4] =
+    [SectionId::METADATA, SectionId::DISPLAY_BUCKETS, SectionId::DISPLAY, SectionId::DISPLAY_TEXT];
 
 /// Writes the file from the start of `out`; returns its size in bytes. Empty
 /// sections are left out.
@@ -59,7 +66,7 @@ pub fn write<W: Write + Seek>(contents: &Contents<'_, '_>, out: W) -> io::Result
         .iter()
         .map(|&(id, offset, size)| SectionEntry {
             id: id.0.into(),
-            flags: if id == SectionId::METADATA { 0 } else { ENTRY_REQUIRED }.into(),
+            flags: if OPTIONAL.contains(&id) { 0 } else { ENTRY_REQUIRED }.into(),
             encoding: ENCODING_PLAIN.into(),
             entry_size: id.entry_size().unwrap_or(1).into(),
             offset: offset.into(),
@@ -154,6 +161,9 @@ fn section_size(id: SectionId, contents: &Contents<'_, '_>) -> u64 {
         SectionId::NAME_TAGS => length(&plan.name_tags),
         SectionId::METADATA => length(contents.metadata),
         SectionId::NAMES => plan.names.size,
+        SectionId::DISPLAY_BUCKETS => u32s(&plan.display_buckets),
+        SectionId::DISPLAY => length(plan.display.as_bytes()),
+        SectionId::DISPLAY_TEXT => length(&plan.display_text),
         _ => 0,
     }
 }
@@ -179,6 +189,9 @@ fn write_section(
         SectionId::NAME_TAGS => out.write_all(&plan.name_tags),
         SectionId::METADATA => out.write_all(contents.metadata),
         SectionId::NAMES => write_names(&plan.names, out),
+        SectionId::DISPLAY_BUCKETS => write_u32s(&plan.display_buckets, out),
+        SectionId::DISPLAY => out.write_all(plan.display.as_bytes()),
+        SectionId::DISPLAY_TEXT => out.write_all(&plan.display_text),
         _ => Ok(()),
     }
 }

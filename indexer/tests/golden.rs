@@ -16,14 +16,20 @@ use symidx::format::{Identity, SectionId};
 use symidx_indexer::{BuildOptions, build_bytes, build_from_bytes};
 use zerocopy::{FromBytes, IntoBytes};
 
-const GOLDEN: [(&str, &str); 6] = [
+const GOLDEN: [(&str, &str); 7] = [
     ("example", "golden/example.elf"),
     ("rich", "golden/rich.elf"),
     ("libal", "elf/alias-choice/libal.so"),
     ("relocatable", "elf/relocatable/r.o"),
     ("macho", "macho/symbols/sym.macho"),
     ("kallsyms", "kallsyms/kallsyms"),
+    ("display", "golden/display.elf"),
 ];
+
+/// What each was built with.
+fn options(name: &str) -> BuildOptions {
+    BuildOptions { demangle: name == "display", ..BuildOptions::default() }
+}
 
 fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata")
@@ -56,7 +62,7 @@ fn building_again_gives_the_same_bytes() {
     for (name, input) in GOLDEN {
         let path = testdata().join("golden").join(name).with_extension("symidx");
         let stored = std::fs::read(&path).unwrap();
-        let (built, _) = build_bytes(&testdata().join(input), &BuildOptions::default()).unwrap();
+        let (built, _) = build_bytes(&testdata().join(input), &options(name)).unwrap();
         let old = Index::from_bytes(&stored).unwrap();
         let new = Index::from_bytes(&built).unwrap();
         let (before, now) = (sections(&old), sections(&new));
@@ -78,7 +84,7 @@ fn the_path_and_the_way_in_do_not_matter() {
     for (name, input) in GOLDEN {
         let input = testdata().join(input);
         let data = std::fs::read(&input).unwrap();
-        let options = BuildOptions::default();
+        let options = options(name);
         let (by_path, _) = build_bytes(&input, &options).unwrap();
         let (by_bytes, _) =
             build_from_bytes(Path::new("/elsewhere/other"), &data, &options).unwrap();

@@ -204,4 +204,6 @@ invariants! {
     SectionHash = 25, "each section's BLAKE3 as in the section table";
     FileHash = 26, "the BLAKE3 of header and section table as in the header";
     MetadataShape = 27, "metadata that validates";
+    DisplayOrder = 28, "display names sorted by name, each in the bucket of its name";
+    DisplayTexts = 29, "display texts of 1 to 8 pieces inside their section";
 }

@@ -36,6 +36,7 @@ mod answer;
 mod batch;
 #[cfg(feature = "demangle")]
 pub mod demangle;
+mod display;
 mod error;
 pub mod format;
 mod frames;
@@ -51,6 +52,7 @@ mod verify;
 pub use address::{FileOffset, ImageSectionId, Svma};
 pub use answer::{AliasName, Section, Symbol};
 pub use batch::Sorted;
+pub use display::{DisplayName, DisplayText};
 pub use error::{Corrupt, Invariant, OpenError, Violation};
 pub use format::{Binding, Extent, Kind};
 pub use frames::{Frame, Frames, SourceFile};

@@ -67,7 +67,8 @@ impl View<'_> {
         self.verify_names_only()?;
         self.verify_name_index()?;
         self.verify_image_sections()?;
-        self.verify_segments()
+        self.verify_segments()?;
+        self.verify_display()
     }
 
     /// I25, I26.

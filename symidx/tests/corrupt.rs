@@ -1,7 +1,7 @@
 //! One damaged file per invariant, and the check that names it.
 //!
-//! Each file of `testdata/corrupt/` is `testdata/golden/rich.symidx` with one
-//! promise broken by the edit below and every hash made to fit again (except
+//! Each file of `testdata/corrupt/` is `testdata/golden/rich.symidx` (for display
+//! names `display.symidx`) with one promise broken by the edit below and every hash made to fit again (except
 //! where the hash is the promise). `SYMIDX_WRITE_CORRUPT=1` writes them.
 
 #![cfg(feature = "verify")]
@@ -18,8 +18,8 @@ use std::mem::offset_of;
 use std::path::PathBuf;
 
 use symidx::format::{
-    Alias, Attrs, Header, Identity, ImageSection, Kind, Large, NONE, NameOnly, Record, Region,
-    SectionEntry, SectionId, Segment,
+    Alias, Attrs, Display, Header, Identity, ImageSection, Kind, Large, NONE, NameOnly, Record,
+    Region, SectionEntry, SectionId, Segment,
 };
 use symidx::{Index, Invariant, OpenError, Violation};
 use zerocopy::FromBytes;
@@ -27,6 +27,15 @@ use zerocopy::FromBytes;
 mod support;
 
 const GOOD: &[u8] = include_bytes!("../../testdata/golden/rich.symidx");
+const SHOWN: &[u8] = include_bytes!("../../testdata/golden/display.symidx");
+
+/// The file to damage: one that has what the invariant is about.
+fn good(invariant: Invariant) -> &'static [u8] {
+    match invariant {
+        Invariant::DisplayOrder | Invariant::DisplayTexts => SHOWN,
+        _ => GOOD,
+    }
+}
 
 /// A good file being damaged.
 struct File(Vec<u8>);
@@ -177,6 +186,14 @@ fn break_it(invariant: Invariant, file: &mut File) {
             let start = entry.offset.get() as usize;
             file.0[start..start + entry.size.get() as usize].fill(0xff);
         }
+        I::DisplayOrder => {
+            let at = file.at(S::DISPLAY_BUCKETS, 1, 0);
+            file.edit(at, |old| (u32::from_le_bytes(old) + 1).to_le_bytes());
+        }
+        I::DisplayTexts => {
+            let at = file.at(S::DISPLAY, 0, offset_of!(Display, text));
+            file.put32(at, NONE);
+        }
         other => panic!("{other:?} has no damaged file: write one"),
     }
     if !matches!(invariant, I::HeaderComplete | I::SectionHash | I::FileHash) {
@@ -185,7 +202,7 @@ fn break_it(invariant: Invariant, file: &mut File) {
 }
 
 fn damaged(invariant: Invariant) -> Vec<u8> {
-    let mut file = File(GOOD.to_vec());
+    let mut file = File(good(invariant).to_vec());
     break_it(invariant, &mut file);
     file.0
 }
@@ -206,10 +223,12 @@ fn violation(bytes: &[u8]) -> Result<(), Violation> {
 
 #[test]
 fn the_good_file_is_good() {
-    assert_eq!(violation(GOOD), Ok(()));
-    let mut sealed = GOOD.to_vec();
-    support::reseal(&mut sealed);
-    assert_eq!(sealed, GOOD, "sealing a whole file changes nothing");
+    for good in [GOOD, SHOWN] {
+        assert_eq!(violation(good), Ok(()));
+        let mut sealed = good.to_vec();
+        support::reseal(&mut sealed);
+        assert_eq!(sealed, good, "sealing a whole file changes nothing");
+    }
 }
 
 #[test]
@@ -255,7 +274,10 @@ fn every_query_bears_every_damage() {
         // Of the promises that are bounded at use, these are met by a query.
         let met = matches!(
             invariant,
-            Invariant::RegionTables | Invariant::ResumeRight | Invariant::NameInside
+            Invariant::RegionTables
+                | Invariant::ResumeRight
+                | Invariant::NameInside
+                | Invariant::DisplayTexts
         );
         if met {
             assert!(tally.corrupt.is_some(), "{invariant:?} went unnoticed");

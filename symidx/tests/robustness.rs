@@ -17,13 +17,14 @@ use symidx::Index;
 
 mod support;
 
-const FILES: [(&str, &[u8]); 6] = [
+const FILES: [(&str, &[u8]); 7] = [
     ("example", include_bytes!("../../testdata/golden/example.symidx")),
     ("rich", include_bytes!("../../testdata/golden/rich.symidx")),
     ("libal", include_bytes!("../../testdata/golden/libal.symidx")),
     ("relocatable", include_bytes!("../../testdata/golden/relocatable.symidx")),
     ("macho", include_bytes!("../../testdata/golden/macho.symidx")),
     ("kallsyms", include_bytes!("../../testdata/golden/kallsyms.symidx")),
+    ("display", include_bytes!("../../testdata/golden/display.symidx")),
 ];
 
 /// One damaged file may take this long in the slowest build on a busy machine.
@@ -116,6 +117,7 @@ fn every_bit_flipped_and_sealed_is_refused_or_harmless() {
                 let tally = support::ask_everything(&index, &addresses, 64);
                 assert_eq!(tally.corrupt, None, "{name}: bit {} of byte {:#x}", bit % 8, bit / 8);
                 support::compare_with_slow(&index, &addresses);
+                support::compare_display(&index, 64);
             }
         }
         assert!(accepted > 0, "{name}: input hash and names may be anything");

@@ -4,24 +4,24 @@
 //! as scripts expect them; nothing half-written when the index turns out broken.
 
 use symidx::{AliasName, Corrupt};
-use symidx_indexer::demangle::Demangler;
 
 use super::Style;
 use super::image::{Found, Hit, Reason};
+use crate::shown::Shown;
 use crate::text::{Hex, Object, Value as _, bytes_of, hex, plain};
 
 /// Writes answers.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     style: Style,
-    demangler: Demangler,
+    names: Shown,
     all: bool,
 }
 
 impl Writer {
     /// A writer for one style.
     pub(super) fn new(style: Style, demangle: bool, all: bool) -> Self {
-        Self { style, demangler: Demangler::new(demangle), all }
+        Self { style, names: Shown::new(demangle), all }
     }
 
     /// Appends the answer; an error when there is none, after an output that
@@ -60,23 +60,26 @@ impl Writer {
         address: u64,
         hit: &Hit<'_>,
     ) -> Result<(), Corrupt> {
-        let name = bytes_of(hit.symbol.name());
+        if self.style == Style::Json {
+            return self.json(out, address, hit);
+        }
+        let name = self.names.of(&hit.symbol)?;
         match self.style {
-            Style::Json => return self.json(out, address, hit),
+            Style::Json => {}
             Style::Plain => {
                 place(out, query, address);
-                plain(out, self.demangler.full(name));
+                plain(out, name);
                 out.push(b'+');
                 hex(out, hit.offset);
                 self.remarks(out, hit)?;
                 out.push(b'\n');
             }
             Style::Llvm => {
-                plain(out, self.demangler.full(name));
+                plain(out, name);
                 out.extend_from_slice(b"\n??:0:0\n\n");
             }
             Style::Gnu => {
-                plain(out, self.demangler.full(name));
+                plain(out, name);
                 // GNU addr2line's words for a function without a line.
                 out.extend_from_slice(b"\n??:?\n");
             }
@@ -116,7 +119,7 @@ impl Writer {
         let mut object = Object::new(answer.key("symbol"));
         // The frame repeats both strings: copied, not made again.
         let plain_name = object.name("name", name);
-        let demangled = object.string("demangled", self.demangler.full(name));
+        let demangled = object.string("demangled", self.names.of(symbol)?);
         object
             .field("start", Hex(hit.start))
             .field("size", symbol.size())

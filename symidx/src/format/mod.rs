@@ -11,9 +11,11 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 mod attrs;
+mod display;
 mod name_hash;
 
 pub use attrs::{Attrs, Binding, Extent, Kind};
+pub use display::{Display, DisplayPiece, MAX_PIECES, display_bucket_of};
 pub use name_hash::{bucket_of, fingerprint, name_hash, split_version};
 
 /// First bytes of every file. The high bit and the line feed catch transfers
@@ -145,6 +147,8 @@ section_ids! {
     METADATA = 13, "metadata", Some(1);
     /// The names' bytes.
     NAMES = 14, "names", Some(1);
+    /// First entry of [`SectionId::DISPLAY`] of each bucket (`u32`), and the end.
+    DISPLAY_BUCKETS = 31, "display-buckets", Some(4);
     /// Reserved: line rows.
     LINES = 32, "lines", None;
     /// Reserved: inline frames.
@@ -153,6 +157,10 @@ section_ids! {
     FILES = 34, "files", None;
     /// Reserved: packed names.
     PACKED_NAMES = 35, "packed-names", None;
+    /// What is shown for names ([`Display`]), by name.
+    DISPLAY = 36, "display-names", Some(16);
+    /// The texts of the display names.
+    DISPLAY_TEXT = 37, "display-text", Some(1);
 }
 
 /// Encoding 0 of every section: as described for its id.
