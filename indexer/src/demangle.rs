@@ -123,7 +123,29 @@ fn cpp(name: &[u8], out: &mut Bounded) -> Option<()> {
     let symbol = BorrowedSymbol::new_with_options(base, &parse).ok()?;
     let options = DemangleOptions::default().recursion_limit(MAX_DEPTH);
     symbol.structured_demangle(&mut Cpp { out, nodes: 0 }, &options).ok()?;
+    name_as_others_do(base, &mut out.text);
     out.write_str(stub).ok()
+}
+
+/// Tables and thunks in the words that GNU's and LLVM's demanglers have for
+/// them: the parser's own are in braces, with the numbers of a thunk.
+fn name_as_others_do(mangled: &[u8], text: &mut String) {
+    let mangled = mangled.get(usize::from(mangled.starts_with(b"__"))..).unwrap_or(mangled);
+    let (opening, offsets, words) = match mangled.get(..4) {
+        Some(b"_ZTV") => ("{vtable(", 0, "vtable for "),
+        Some(b"_ZTT") => ("{vtt(", 0, "VTT for "),
+        Some(b"_ZTh") => ("{virtual override thunk(", 1, "non-virtual thunk to "),
+        Some(b"_ZTv") => ("{virtual override thunk(", 1, "virtual thunk to "),
+        Some(b"_ZTc") => ("{virtual override thunk(", 2, "covariant return thunk to "),
+        _ => return,
+    };
+    let inside = text.strip_prefix(opening).and_then(|text| text.strip_suffix(")}"));
+    let target = (0..offsets).try_fold(inside, |rest, _| {
+        rest.and_then(|rest| rest.split_once(")}, ")).map(|(_, rest)| Some(rest))
+    });
+    if let Some(Some(target)) = target {
+        *text = [words, target].concat();
+    }
 }
 
 /// Text of at most [`MAX_TEXT`] bytes.
@@ -184,6 +206,12 @@ mod tests {
         assert_eq!(full("_RNvC7mycrate3foo"), "mycrate::foo");
         assert_eq!(full("_Z1fv.cold"), "f() [clone .cold]");
         assert_eq!(full("_Z1fv@plt"), "f()@plt");
+        assert_eq!(full("_ZTVN1a1bE"), "vtable for a::b");
+        assert_eq!(full("__ZTTN1a1bE"), "VTT for a::b");
+        assert_eq!(full("_ZThn16_N1a1fEi"), "non-virtual thunk to a::f(int)");
+        assert_eq!(full("_ZTv0_n24_N1a1fEv"), "virtual thunk to a::f()");
+        assert_eq!(full("_ZTch0_h16_N1a1fEv"), "covariant return thunk to a::f()");
+        assert_eq!(full("_ZTIN1a1bE"), "typeinfo for a::b");
         assert_eq!(full("_Znot a name"), "_Znot a name");
         assert_eq!(full("_R"), "_R");
     }

@@ -26,6 +26,7 @@
 	function _RINvNtCs1234_7mycrate6module3fooNtB2_3BarE
 	function _RNvC7mycrateu8gdel_5qa
 	function $s5swift4namedyyF
+	function _ZThn16_N5space6Longer5Names6methodEi
 	function _Znot_a_name
 	.data
 	.globl _ZTVN5space6Longer5NamesE

@@ -11,6 +11,8 @@ const QUALIFIERS: [&[u8]; 4] = [b" const", b" volatile", b" &", b" &&"];
 /// Operators with brackets in their names, longer ones first.
 const BRACKETED: [&[u8]; 13] =
     [b"()", b"[]", b"<=>", b"<<=", b">>=", b"<<", b">>", b"<=", b">=", b"->*", b"->", b"<", b">"];
+/// What stands in front of a name and belongs to it.
+const THUNK: &[u8] = b" thunk to ";
 const ANONYMOUS: &[u8] = b"(anonymous namespace)";
 const OPERATOR: &[u8] = b"operator";
 
@@ -69,7 +71,9 @@ impl Scan<'_> {
         }
         // Without parameters it is data, or something made for a function.
         let end = self.end.filter(|_| self.open.is_empty())?;
-        Some(self.start..end)
+        // It is not the function that it leads to.
+        let thunk = self.full.get(..self.start)?.ends_with(THUNK);
+        Some(if thunk { 0 } else { self.start }..end)
     }
 
     fn rest(&self) -> &[u8] {
@@ -182,6 +186,7 @@ mod tests {
             ("int* f[abi:cxx11](int)", "f[abi:cxx11]"),
             ("my_operator(int)", "my_operator"),
             ("operators(int)", "operators"),
+            ("non-virtual thunk to A::f(int)", "non-virtual thunk to A::f"),
             // Data, and what stands for something else.
             ("ns::member", "ns::member"),
             ("f(int)::local", "f(int)::local"),
