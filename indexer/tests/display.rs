@@ -2,7 +2,7 @@
 //! of it, for every name; and an index with display names answers all else as
 //! one without.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::arithmetic_side_effects, clippy::unwrap_used)]
 
 use std::path::PathBuf;
 use std::process::Command;

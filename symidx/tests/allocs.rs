@@ -91,6 +91,7 @@ fn text(what: impl std::fmt::Display) -> Line {
 }
 
 const BYTES: &[u8] = include_bytes!("../../testdata/golden/rich.symidx");
+const SHOWN: &[u8] = include_bytes!("../../testdata/golden/display.symidx");
 #[cfg(feature = "mmap")]
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/rich.symidx");
 
@@ -185,6 +186,22 @@ fn queries_allocate_nothing() {
         assert!(index.file_sections().count() > 10);
         assert!(index.build_id().is_some() && index.image_base().is_some());
         assert!(index.is_code(Svma(0x401000)));
+    });
+    none("display names", || {
+        let index = Index::from_bytes(SHOWN).unwrap();
+        let mut length = 0;
+        for found in index.names() {
+            let found = found.unwrap();
+            if let Some(display) = index.display_name(found.name()).unwrap() {
+                assert_eq!(text(display.full()).used, display.full().len());
+                length += display.short().copy_to(&mut [0; 8]);
+            }
+        }
+        assert!(length > 300);
+        let symbol = index.lookup(Svma(0x401010)).unwrap().unwrap();
+        let display = symbol.display_name().unwrap().unwrap();
+        assert_eq!(display.short(), "space::Longer::Names::method");
+        assert_eq!(display.full(), "space::Longer::Names::method(int)");
     });
     none("verify_structure", || index.verify_structure().unwrap());
     // The metadata is validated by unpacking it, which needs memory.

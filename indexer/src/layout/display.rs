@@ -11,7 +11,7 @@ use symidx::format::{Display, DisplayPiece, MAX_PIECES, display_bucket_of};
 use zerocopy::IntoBytes;
 
 use super::{LayoutError, Plan, count32};
-use crate::demangle::{Demangler, Texts};
+use crate::demangle::{Demangler, Texts, may_be_mangled};
 use crate::model::Report;
 
 /// Entries per bucket: they fit in two cache lines.
@@ -22,6 +22,10 @@ const MATCH: usize = 16;
 const GRAIN: usize = 2;
 /// So many places with the same bytes are tried, the newest first.
 const PATIENCE: usize = 32;
+/// So many names that only look mangled are borne, and one among so many:
+/// each may take some 50 milliseconds, and a real file has hardly any.
+const FAILURES: u64 = 1000;
+const FAILURES_AMONG: u64 = 64;
 /// No place.
 const NOWHERE: u32 = u32::MAX;
 
@@ -34,6 +38,7 @@ pub fn add_display_names(plan: &mut Plan<'_>, report: &mut Report) -> Result<(),
     let mut demangler = Demangler::new(true);
     let mut known: HashMap<[u8; 16], Display> = HashMap::new();
     let mut too_many = 0u64;
+    let (mut tried, mut failed) = (0u64, 0u64);
     let unit = 1u64 << plan.names.shift;
     let mut end = 0u64;
     for name in plan.names.iter() {
@@ -41,7 +46,20 @@ pub fn add_display_names(plan: &mut Plan<'_>, report: &mut Report) -> Result<(),
         let prefix = if name.is_long() { 4 } else { 0 };
         let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
         end = start.saturating_add(prefix).saturating_add(length);
-        let Some(texts) = demangler.texts(name.plain) else { continue };
+        if !may_be_mangled(name.plain) {
+            continue;
+        }
+        tried = tried.saturating_add(1);
+        let Some(texts) = demangler.texts(name.plain) else {
+            failed = failed.saturating_add(1);
+            if failed > FAILURES.saturating_add(tried / FAILURES_AMONG) {
+                report.warn(format!(
+                    "expected mangled names, found {failed} that are not among {tried}: gave up, and stored no display names for the rest"
+                ));
+                break;
+            }
+            continue;
+        };
         let at =
             u32::try_from(start >> plan.names.shift).map_err(|_| LayoutError::NamesTooLarge)?;
         let key = key(&texts);
@@ -307,110 +325,4 @@ fn is_boundary(text: &[u8], at: usize) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::arithmetic_side_effects, clippy::indexing_slicing, clippy::unwrap_used)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn texts<'t>(full: &'t [u8], short: &'t [u8]) -> Texts<'t> {
-        Texts { full, short }
-    }
-
-    /// The run of an entry, read back.
-    fn run(packer: &Packer, entry: Display) -> Vec<u8> {
-        let text = usize::try_from(entry.text.get()).unwrap();
-        if entry.pieces.get() == 1 {
-            return packer.literals[text..text + entry.run_len()].to_vec();
-        }
-        let lists = &packer.lists[text..];
-        let pieces = usize::from(entry.pieces.get());
-        let list = lists.as_chunks::<6>().0[..pieces].iter();
-        list.flat_map(|piece| {
-            let [a, b, c, d, len @ ..] = *piece;
-            let at = usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap();
-            packer.literals[at..at + usize::from(u16::from_le_bytes(len))].to_vec()
-        })
-        .collect()
-    }
-
-    #[test]
-    fn what_repeats_is_stored_once() {
-        let mut packer = Packer::new(1 << 12);
-        let first = b"space::Longer::Names::method(int, char const*)";
-        let entry = packer.store(&texts(first, &first[..28])).unwrap();
-        assert_eq!((entry.pieces.get(), packer.literals.len()), (1, first.len()));
-        let second = b"space::Longer::Names::other(int, char const*)";
-        let entry = packer.store(&texts(second, &second[..27])).unwrap();
-        assert_eq!(entry.pieces.get(), 3);
-        assert!(packer.literals.len() < first.len() + 8);
-        assert_eq!(run(&packer, entry), second);
-        // A part of an old text is one piece and needs no list.
-        let lists = packer.lists.len();
-        let entry = packer.store(&texts(&first[7..], &first[7..28])).unwrap();
-        assert_eq!((entry.pieces.get(), packer.lists.len()), (1, lists));
-        assert_eq!(run(&packer, entry), &first[7..]);
-    }
-
-    #[test]
-    fn a_short_text_is_a_part_of_the_full_one_or_follows_it() {
-        let mut packer = Packer::new(1 << 12);
-        let entry = packer.store(&texts(b"int f<int>(int)", b"f<int>")).unwrap();
-        assert_eq!((entry.short_start.get(), entry.short_len.get()), (4, 6));
-        let entry = packer.store(&texts(b"f(int) [clone .cold]", b"f [clone .cold]")).unwrap();
-        assert_eq!((entry.full_len.get(), entry.short_start.get()), (20, 20));
-        assert_eq!(run(&packer, entry), b"f(int) [clone .cold]f [clone .cold]");
-    }
-
-    /// Made of too many old parts, a text would be slow to read.
-    #[test]
-    fn a_text_of_many_parts_is_stored_whole() {
-        let mut packer = Packer::new(1 << 12);
-        let part = |i: u8| [b'a' + i; 20];
-        let mut all = Vec::new();
-        for i in 0..10 {
-            packer.store(&texts(&part(i), &part(i))).unwrap();
-            all.splice(0..0, part(i));
-        }
-        let before = packer.literals.len();
-        let entry = packer.store(&texts(&all, &all)).unwrap();
-        assert_eq!(entry.pieces.get(), 1);
-        assert_eq!(packer.literals.len(), before + all.len());
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(256))]
-
-        #[test]
-        fn every_text_is_read_back(words in prop::collection::vec(
-            prop::collection::vec(0..12_usize, 1..40), 1..40)
-        ) {
-            const WORDS: [&str; 12] = [
-                "a", "::", "std::vector<int, std::allocator<int> >", "é", "öäüß", "(", ")",
-                "const&", "aaaaaaaaaaaaaaaaaaaaaaaaaaa", "ééééééééééééééé", "at::Tensor", ", ",
-            ];
-            let mut packer = Packer::new(1 << 10);
-            let mut stored = Vec::new();
-            for text in &words {
-                let text: String = text.iter().map(|&word| WORDS[word]).collect();
-                let short = &text.as_bytes()[..1];
-                stored.push((packer.store(&texts(text.as_bytes(), short)).unwrap(), text.clone()));
-            }
-            for (entry, text) in stored {
-                prop_assert!((1..=MAX_PIECES).contains(&entry.pieces.get()));
-                prop_assert_eq!(run(&packer, entry), text.as_bytes());
-                let pieces = usize::from(entry.pieces.get());
-                let start = usize::try_from(entry.text.get()).unwrap();
-                if pieces > 1 {
-                    for piece in &packer.lists[start..].as_chunks::<6>().0[..pieces] {
-                        let [a, b, c, d, len @ ..] = *piece;
-                        let at = usize::try_from(u32::from_le_bytes([a, b, c, d])).unwrap();
-                        let len = usize::from(u16::from_le_bytes(len));
-                        let piece = &packer.literals[at..at + len];
-                        prop_assert!(std::str::from_utf8(piece).is_ok() && !piece.is_empty());
-                    }
-                }
-            }
-        }
-    }
-}
+mod tests;
