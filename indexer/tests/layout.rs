@@ -522,3 +522,24 @@ fn segments_are_cut_where_addresses_end() {
         assert!(stored.file_size.get() <= stored.memory_size.get());
     }
 }
+
+/// Thousands of names that only look mangled would cost minutes: the build
+/// gives up on display names, says so, and keeps all else.
+#[test]
+fn too_many_names_that_only_look_mangled_end_the_display_names() {
+    let names: Vec<String> = (0..400).map(|i| format!("_Z_oops{i}")).collect();
+    let mut image = image(false);
+    image.sections.push(section(".text", 0x1000, 0x10_0000));
+    image.symbols.push(func("_Z5firstv", 0x1000, 16));
+    for (address, name) in (0x1010..).step_by(16).zip(&names) {
+        image.symbols.push(func(name, address, 16));
+    }
+    image.symbols.push(func("_Z4lastv", 0x2_0000, 16));
+    let normalised = normalise(&mut image, NormaliseOptions::default());
+    let mut report = Report::default();
+    let options = LayoutOptions::default();
+    let mut plan = layout::plan(&image, normalised, options, &mut report).unwrap();
+    layout::add_display_names(&mut plan, &mut report).unwrap();
+    assert_eq!(plan.display.len(), 1, "the first, not the last");
+    assert!(report.warnings.iter().any(|warning| warning.contains("gave up")));
+}

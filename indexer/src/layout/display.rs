@@ -24,7 +24,7 @@ const GRAIN: usize = 2;
 const PATIENCE: usize = 32;
 /// So many names that only look mangled are borne, and one among so many:
 /// each may take some 50 milliseconds, and a real file has hardly any.
-const FAILURES: u64 = 1000;
+const FAILURES: u64 = 256;
 const FAILURES_AMONG: u64 = 64;
 /// No place.
 const NOWHERE: u32 = u32::MAX;
