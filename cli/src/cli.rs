@@ -1,8 +1,10 @@
 //! The command line as a whole: global options and the verbs.
 
-use clap::{ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use std::ffi::OsString;
 
-use crate::{build, completions, dump, find, info, lookup, man, verify};
+use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::{addr2line, build, completions, dump, find, info, lookup, man, verify};
 
 /// Compile symbols of ELF, Mach-O and kallsyms files into .symidx indexes and look things up in them.
 #[derive(Debug, Parser)]
@@ -52,13 +54,17 @@ pub(crate) enum Verb {
     Man(man::ManArgs),
 }
 
+/// The whole command line, with the verb that has a parser of its own.
+pub(crate) fn command() -> Command {
+    Cli::command().subcommand(addr2line::command())
+}
+
 /// Parses the command line. Help comes back as an error.
-pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    let arguments: Vec<_> = std::env::args_os().collect();
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     // Help is printed before the options are known, so its colour has to be.
     let mut color = ColorChoice::Auto;
     let mut previous = None;
-    for argument in &arguments {
+    for argument in arguments {
         let text = argument.to_str().unwrap_or("");
         match (text.strip_prefix("--color="), previous) {
             (Some(value), _) => color = value.parse().unwrap_or(color),
@@ -67,7 +73,7 @@ pub(crate) fn parse() -> Result<Cli, clap::Error> {
         }
         previous = Some(text);
     }
-    let matches = Cli::command().color(color).try_get_matches_from(arguments)?;
+    let matches = command().color(color).try_get_matches_from(arguments)?;
     Cli::from_arg_matches(&matches)
 }
 
@@ -77,12 +83,12 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
     fn every_verb_has_examples() {
-        for verb in Cli::command().get_subcommands_mut() {
+        for verb in command().get_subcommands_mut() {
             let help = verb.render_long_help().to_string();
             assert!(help.contains("EXAMPLES"), "{} has none", verb.get_name());
         }

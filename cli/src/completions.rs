@@ -1,9 +1,9 @@
 //! `symidx completions`: a script that completes this command in a shell.
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
+use crate::cli;
 use crate::failure::{Failure, exit};
 use crate::output::Output;
 
@@ -20,7 +20,7 @@ pub(crate) struct CompletionsArgs {
 /// Prints the script.
 pub(crate) fn run(args: &CompletionsArgs) -> Result<u8, Failure> {
     let mut output = Output::default();
-    clap_complete::generate(args.shell, &mut Cli::command(), "symidx", output.buffer());
+    clap_complete::generate(args.shell, &mut cli::command(), "symidx", output.buffer());
     output.flush()?;
     Ok(exit::OK)
 }

@@ -132,7 +132,8 @@ fn find<'i>(
     Ok(found)
 }
 
-fn scan<'i>(
+/// Every definition that is wanted.
+pub(crate) fn scan<'i>(
     index: &'i Index<'_>,
     mut wanted: impl FnMut(&Match<'i>) -> Result<bool, Corrupt>,
 ) -> Result<Vec<Match<'i>>, Corrupt> {
@@ -157,7 +158,7 @@ fn matches(
 
 /// An identifier that every mangled form of a demangled name holds as it is;
 /// `None` when there is none for sure.
-fn literal_part(name: &[u8]) -> Option<&[u8]> {
+pub(crate) fn literal_part(name: &[u8]) -> Option<&[u8]> {
     let unsure: &[&[u8]] = &[b"{", b"operator", b"decltype", b"[clone", b"'"];
     if !name.is_ascii() || unsure.iter().any(|part| memchr::memmem::find(name, part).is_some()) {
         return None;

@@ -7,7 +7,7 @@ use symidx::format::{
     CONTAINER_ELF, CONTAINER_KALLSYMS, CONTAINER_MACHO, SEGMENT_EXECUTE, SEGMENT_READ,
     SEGMENT_WRITE, SectionId, VERSION,
 };
-use symidx::{Corrupt, Index, Section, metadata};
+use symidx::{Corrupt, Index, LineCounts, Section, metadata};
 use symidx_indexer::hex;
 
 use crate::failure::{Failure, exit};
@@ -51,12 +51,25 @@ pub(crate) fn run(args: &InfoArgs, ui: Ui) -> Result<u8, Failure> {
     Ok(exit::OK)
 }
 
+/// The sections that lines are made of.
+const LINE_PARTS: [SectionId; 6] = [
+    SectionId::LINES,
+    SectionId::INLINES,
+    SectionId::FILES,
+    SectionId::FUNCTIONS,
+    SectionId::LINE_SPANS,
+    SectionId::LINE_WINDOWS,
+];
+
 /// What both forms of output print.
 struct Facts<'i> {
     bytes: u64,
     name_bytes: u64,
     symbols: u64,
     functions: u64,
+    lines: LineCounts,
+    /// Bytes of all that lines are made of, names apart.
+    line_bytes: u64,
     sections: Vec<Section<'i>>,
     metadata: metadata::Metadata,
 }
@@ -79,6 +92,11 @@ impl<'i> Facts<'i> {
             name_bytes: names.map_or(0, |names| names.size),
             symbols,
             functions,
+            lines: index.line_counts(),
+            line_bytes: index
+                .file_sections()
+                .filter(|section| LINE_PARTS.contains(&section.id))
+                .fold(0, |bytes, section| bytes.saturating_add(section.size)),
             sections: index.sections().collect::<Result<_, _>>().map_err(corrupt)?,
             metadata: metadata::read(index)
                 .map_err(|violation| violation.to_string())?
@@ -86,9 +104,9 @@ impl<'i> Facts<'i> {
         })
     }
 
-    /// Bytes of the file per symbol, names not counted, in hundredths.
+    /// Bytes of the file per symbol, names and lines not counted, in hundredths.
     fn hundredths_per_symbol(&self) -> u64 {
-        let rest = self.bytes.saturating_sub(self.name_bytes);
+        let rest = self.bytes.saturating_sub(self.name_bytes).saturating_sub(self.line_bytes);
         rest.saturating_mul(100).checked_div(self.symbols).unwrap_or(0)
     }
 
@@ -125,6 +143,24 @@ impl<'i> Facts<'i> {
         );
         line("aliases", &grouped(index.alias_count().into()));
         line("names only", &grouped(index.names_only_count().into()));
+        let lines = index.line_counts();
+        match index.has_lines() {
+            true => {
+                line(
+                    "line rows",
+                    &format!("{} in {} files", grouped(lines.rows), grouped(lines.files)),
+                );
+                line(
+                    "inlined",
+                    &format!(
+                        "{} times, one of {} functions",
+                        grouped(lines.inlined),
+                        grouped(lines.functions)
+                    ),
+                );
+            }
+            false => line("line rows", "none"),
+        }
         let hundredths = self.hundredths_per_symbol();
         line(
             "bytes/symbol",
@@ -135,6 +171,21 @@ impl<'i> Facts<'i> {
                 text::bytes(self.name_bytes)
             ),
         );
+        let lines = &self.lines;
+        match lines.rows {
+            0 => line("lines", "none"),
+            rows => line(
+                "lines",
+                &format!(
+                    "{} of {} functions in {} files, {} inlined calls, {}",
+                    grouped(rows),
+                    grouped(lines.functions),
+                    grouped(lines.files),
+                    grouped(lines.inlined),
+                    text::bytes(self.line_bytes),
+                ),
+            ),
+        }
         if self.metadata.skipped.is_empty() {
             line("left out", "nothing");
         }
@@ -202,6 +253,7 @@ impl<'i> Facts<'i> {
         array(object.key("companions"), &self.metadata.companions, |entry, (role, hash)| {
             entry.field("role", role.as_str()).field("blake3", hex(hash).as_str());
         });
+        let lines = index.line_counts();
         let mut counts = Object::new(object.key("counts"));
         counts
             .field("symbols", self.symbols)
@@ -209,7 +261,16 @@ impl<'i> Facts<'i> {
             .field("aliases", u64::from(index.alias_count()))
             .field("names_only", u64::from(index.names_only_count()))
             .field("entries", u64::from(index.symbol_count()))
+            .field("line_rows", lines.rows)
+            .field("inlined_functions", lines.inlined)
+            .field("functions_with_lines", lines.functions)
+            .field("files", lines.files)
             .field("name_bytes", self.name_bytes)
+            .field("line_rows", self.lines.rows)
+            .field("inlined_functions", self.lines.inlined)
+            .field("line_functions", self.lines.functions)
+            .field("files", self.lines.files)
+            .field("line_bytes", self.line_bytes)
             .field("warnings", self.metadata.warnings);
         counts.end();
         let hundredths = self.hundredths_per_symbol();

@@ -4,17 +4,20 @@
 //! codes are in [`failure::exit`]. Nothing here knows a file format.
 #![deny(unsafe_code)]
 
+mod addr2line;
 mod build;
 mod cli;
 mod completions;
 mod dump;
 mod failure;
 mod find;
+mod frames;
 mod info;
 mod lookup;
 mod man;
 mod options;
 mod output;
+mod progress;
 mod shown;
 mod source;
 mod text;
@@ -28,7 +31,11 @@ use failure::{Failure, exit};
 use ui::Ui;
 
 fn main() -> ExitCode {
-    let cli = match cli::parse() {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    if let Some(call) = addr2line::called(&arguments) {
+        return addr2line::main(call);
+    }
+    let cli = match cli::parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are results, the rest are errors; a closed

@@ -1,8 +1,8 @@
 //! `symidx man`: the manual page.
 
-use clap::{Args, CommandFactory as _};
+use clap::Args;
 
-use crate::cli::Cli;
+use crate::cli;
 use crate::failure::{Failure, exit};
 use crate::output::Output;
 
@@ -18,7 +18,7 @@ pub(crate) struct ManArgs {
 
 /// Prints the page.
 pub(crate) fn run(args: &ManArgs) -> Result<u8, Failure> {
-    let mut command = Cli::command();
+    let mut command = cli::command();
     command.build();
     if let Some(verb) = &args.verb {
         let Some(found) = command.find_subcommand(verb) else {

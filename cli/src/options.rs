@@ -14,13 +14,16 @@ pub(crate) struct ReadArgs {
     /// Slice of a fat Mach-O file, by UUID.
     #[arg(long, value_name = "U", value_parser = parse_uuid, help_heading = "Reading binaries")]
     pub(crate) uuid: Option<Uuid>,
-    /// Separate debug file; used only when its build-id, CRC or UUID matches. May be repeated.
+    /// Separate debug file, .dSYM bundle or .dwp package; used only when its build-id, CRC, UUID or
+    /// unit ids match. May be repeated.
     #[arg(long = "debug-file", value_name = "F", help_heading = "Reading binaries")]
     pub(crate) debug_files: Vec<PathBuf>,
-    /// Directory of debug files, by build-id or by name. May be repeated.
+    /// Directory of debug files, by build-id or by name, and of the .dwo, .dwp, dwz, .dSYM and object
+    /// files that debug information refers to. May be repeated.
     #[arg(long = "debug-dir", value_name = "D", help_heading = "Reading binaries")]
     pub(crate) debug_dirs: Vec<PathBuf>,
-    /// Do not look for debug files beside the binary and in the system's directories.
+    /// Do not look for debug files beside the binary, where they were written, and in the system's
+    /// directories.
     #[arg(long, help_heading = "Reading binaries")]
     pub(crate) no_auto_debug: bool,
     /// For kallsyms: a /proc/modules file that tells where modules end.
@@ -37,6 +40,7 @@ impl ReadArgs {
             debug_files: self.debug_files.clone(),
             debug_dirs: self.debug_dirs.clone(),
             auto_debug: !self.no_auto_debug,
+            names_only: false,
             modules: self.modules.clone(),
         }
     }

@@ -4,7 +4,7 @@
 //! In: names of an index. Out: bytes in a buffer that is used again. Both
 //! ways give the same bytes.
 
-use symidx::{Corrupt, DisplayText, Match, Symbol};
+use symidx::{Corrupt, DisplayName, DisplayText, Match};
 use symidx_indexer::demangle::{Demangler, Texts};
 
 use crate::text::bytes_of;
@@ -23,13 +23,25 @@ impl Shown {
         Self { enabled, demangler: Demangler::new(enabled), text: Vec::new() }
     }
 
-    /// What is shown for a symbol.
-    pub(crate) fn of<'n>(&'n mut self, symbol: &Symbol<'n>) -> Result<&'n [u8], Corrupt> {
-        let stored = if self.enabled { symbol.display_name()? } else { None };
-        Ok(match stored {
-            Some(display) => self.stored(display.full()),
-            None => self.demangler.full(bytes_of(symbol.name())),
-        })
+    /// What is shown for a name: what is stored for it, if anything is.
+    pub(crate) fn full<'n>(
+        &'n mut self,
+        name: &'n [u8],
+        stored: Option<DisplayName<'_>>,
+    ) -> &'n [u8] {
+        self.demangled(name, stored).unwrap_or(name)
+    }
+
+    /// The same, `None` for a name that is not mangled.
+    pub(crate) fn demangled(
+        &mut self,
+        name: &[u8],
+        stored: Option<DisplayName<'_>>,
+    ) -> Option<&[u8]> {
+        match stored.filter(|_| self.enabled) {
+            Some(display) => Some(self.stored(display.full())),
+            None => self.demangler.texts(name).map(|texts| texts.full),
+        }
     }
 
     /// The demangled name of a match, `None` when it is not mangled.

@@ -18,6 +18,7 @@ use symidx_indexer::{BuildOptions, build_bytes, hex};
 
 use crate::failure::Failure;
 use crate::options::ReadArgs;
+use crate::progress::Bar;
 use crate::ui::Ui;
 
 /// What to open.
@@ -69,8 +70,12 @@ fn open_binary(source: Source<'_>, ui: Ui) -> Result<Index<'static>, Failure> {
         return Ok(index);
     }
     let start = Instant::now();
-    let options = BuildOptions { read, allow_empty: true, ..BuildOptions::default() };
-    let (bytes, report) = build_bytes(source.file, &options)?;
+    let bar = Bar::new(ui);
+    let progress = bar.listener();
+    let options = BuildOptions { read, allow_empty: true, progress, ..BuildOptions::default() };
+    let built = build_bytes(source.file, &options);
+    drop(bar);
+    let (bytes, report) = built?;
     let file = source.file.display();
     for warning in &report.warnings {
         ui.warning(format_args!("{file}: {warning}"));

@@ -208,6 +208,18 @@ pub(crate) fn bytes_of(name: symidx::Name<'_>) -> &[u8] {
     name.as_bytes().unwrap_or(b"?")
 }
 
+/// Bytes of a command line or of a file as a path or word.
+#[cfg(unix)]
+pub(crate) fn os_str(bytes: &[u8]) -> &std::ffi::OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
+}
+
+/// Bytes of a command line or of a file as a path or word.
+#[cfg(not(unix))]
+pub(crate) fn os_str(bytes: &[u8]) -> &std::ffi::OsStr {
+    std::ffi::OsStr::new(std::str::from_utf8(bytes).unwrap_or(""))
+}
+
 /// A message without control characters.
 pub(crate) fn printable(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());

@@ -16,24 +16,32 @@ const MAX_MESSAGE: usize = 8 * 1024;
 pub(crate) struct Ui {
     quiet: bool,
     color: bool,
+    paint: bool,
 }
 
 impl Ui {
     /// From `--quiet` and `--color`.
     pub(crate) fn new(quiet: bool, color: ColorChoice) -> Self {
-        let color = match color {
+        let on = |terminal: bool| match color {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
-            ColorChoice::Auto => {
-                std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
-            }
+            ColorChoice::Auto => terminal && std::env::var_os("NO_COLOR").is_none(),
         };
-        Self { quiet, color }
+        Self {
+            quiet,
+            color: on(std::io::stderr().is_terminal()),
+            paint: on(std::io::stdout().is_terminal()),
+        }
     }
 
     /// True when only results and errors are wanted.
     pub(crate) fn is_quiet(&self) -> bool {
         self.quiet
+    }
+
+    /// True when results for people are coloured.
+    pub(crate) fn paints_results(&self) -> bool {
+        self.paint
     }
 
     /// True when a progress bar may be drawn.

@@ -29,6 +29,7 @@ fn json_has_every_key_of_the_contract() {
             "aliases",
             "functions",
             "line_rows",
+            "inlined_functions",
             "bytes",
             "input_bytes",
             "seconds",

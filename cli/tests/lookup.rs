@@ -58,6 +58,24 @@ fn styles_look_like_the_tools_they_are_named_for() {
 }
 
 #[test]
+fn llvm_json_is_an_array_of_arguments_and_a_line_per_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = built("elf/zero-size/z.exe", directory.path());
+    let flags = ["lookup", text(&index), "--style", "llvm", "--json"];
+    let arguments = run(flags.iter().chain(&["0x401058", "zz", "1"]));
+    assert_eq!(code(&arguments), 1);
+    let array = json(&arguments).remove(0);
+    let lines = json(&run_with(&flags, b"0x401058\nzz\n1\n"));
+    assert_eq!(array, serde_json::Value::Array(lines));
+    assert_eq!(array[0]["Symbol"][0]["FunctionName"], "sized");
+    assert_eq!(array[0]["Symbol"][0]["StartAddress"], "0x401040");
+    assert_eq!(array[0]["ModuleName"], text(&index));
+    assert_eq!(array[1]["SymName"], "zz");
+    let mixed = run_with(&[&flags[..], &["0x401058", "-"]].concat(), b"1\n");
+    assert_eq!(json(&mixed).len(), 2);
+}
+
+#[test]
 fn misses_exit_0_and_malformed_addresses_exit_1_with_the_rest_answered() {
     let directory = tempfile::tempdir().unwrap();
     let index = built("elf/zero-size/z.exe", directory.path());
@@ -77,6 +95,7 @@ fn usage_errors_exit_2() {
     for arguments in [
         &["lookup"][..],
         &["lookup", "x", "--style", "fancy", "1"],
+        &["lookup", "x", "--style", "gnu", "--json", "1"],
         &["lookup", "x", "--offset", "--bias", "1", "1"],
         &["lookup", "x", "--load-address", "zz", "1"],
         &["no-such-verb"],

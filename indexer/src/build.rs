@@ -14,8 +14,10 @@ use symidx::metadata::Metadata;
 
 use crate::input::{self, Input, InputError, ReadOptions};
 use crate::layout::{self, LayoutError, LayoutOptions};
+use crate::lines::{self, LineOptions};
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
+use crate::progress::Listener;
 use crate::publish::{PublishError, publish};
 use crate::write::{Contents, write};
 
@@ -32,6 +34,8 @@ pub struct BuildOptions {
     /// Store what people read in place of mangled names, for readers that
     /// cannot demangle or have no time to.
     pub demangle: bool,
+    /// Bound on anonymous memory in bytes: less DWARF is read at once.
+    pub max_memory: Option<u64>,
     /// Rebuild even when the index is already the right one.
     pub force: bool,
     /// Publish an index without symbols instead of failing.
@@ -39,6 +43,8 @@ pub struct BuildOptions {
     /// Leave an index of the same build-id or UUID that has more symbols where
     /// it is, with a warning: a stripped copy does not replace its original.
     pub keep_richer: bool,
+    /// Who is told how far the build has come.
+    pub progress: Listener,
 }
 
 /// Whether anything had to be done.
@@ -63,6 +69,10 @@ pub struct BuildReport {
     pub names_only: u64,
     /// Functions among the symbols.
     pub functions: u64,
+    /// Stretches of code with a source line; neighbours of one place are one.
+    pub line_rows: u64,
+    /// Functions inlined somewhere, each place counted.
+    pub inlined_functions: u64,
     /// Bytes of the index.
     pub bytes: u64,
     /// Bytes of the input.
@@ -185,7 +195,7 @@ pub fn build_file(
         let hash = scope.spawn(move || hash_input(input, &stopped));
         let source = Source::read(input, &store, options)?;
         if !options.force && output.exists() {
-            let hashes = source.hashes(joined(hash, &input.path)?, options);
+            let hashes = source.hashes(joined(hash, &input.path, options)?, options);
             if let Some(report) = source.fresh(output, &hashes, options) {
                 return Ok(report);
             }
@@ -198,7 +208,7 @@ pub fn build_file(
             return finished.publish(output);
         }
         let prepared = source.prepare(options)?;
-        let hashes = prepared.source.hashes(joined(hash, &input.path)?, options);
+        let hashes = prepared.source.hashes(joined(hash, &input.path, options)?, options);
         prepared.finish(hashes, options)?.publish(output)
     })
 }
@@ -248,7 +258,7 @@ fn into_bytes<'store>(
         let stopped = stop.flag();
         let hash = scope.spawn(move || hash_input(input, &stopped));
         let prepared = Source::read(input, store, options)?.prepare(options)?;
-        let hashes = prepared.source.hashes(joined(hash, &input.path)?, options);
+        let hashes = prepared.source.hashes(joined(hash, &input.path, options)?, options);
         let finished = prepared.finish(hashes, options)?;
         let mut bytes = Vec::new();
         let size = write(&finished.contents(), io::Cursor::new(&mut bytes))
@@ -277,9 +287,12 @@ impl<'store> Source<'store> {
         store: &'store Store,
         options: &BuildOptions,
     ) -> Result<Self, BuildError> {
+        options.progress.phase("reading symbols", 0);
+        let names_only = options.names_only || options.read.names_only;
+        let read = ReadOptions { names_only, ..options.read.clone() };
         Ok(Self {
             path: input.path.clone(),
-            image: input::read_bytes(&input.path, input.data, store, &options.read)?,
+            image: input::read_bytes(&input.path, input.data, store, &read)?,
             input_size: u64::try_from(input.data.len()).unwrap_or(u64::MAX),
         })
     }
@@ -316,12 +329,15 @@ impl<'store> Source<'store> {
         if empty && !options.allow_empty {
             return None;
         }
+        let lines = index.line_counts();
         Some(BuildReport {
             status: Status::Fresh,
             symbols: metadata.symbols,
             aliases: index.alias_count().into(),
             names_only: index.names_only_count().into(),
             functions: metadata.functions,
+            line_rows: lines.rows,
+            inlined_functions: lines.inlined,
             bytes: u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX),
             input_bytes: self.input_size,
             id: id_text(&self.image, &hashes.input),
@@ -333,6 +349,9 @@ impl<'store> Source<'store> {
 
     /// Settles the symbols and lays them out: all that does not need hashes.
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
+        let line_options = LineOptions::new(options.max_memory, options.progress.clone());
+        let lines = lines::read(&mut self.image, &line_options);
+        options.progress.phase("laying out", 0);
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
         let nothing = normalised.names.is_empty() && normalised.names_only.is_empty();
@@ -342,14 +361,17 @@ impl<'store> Source<'store> {
         }
         let named = normalised.owners.iter().filter(|owner| !owner.is_unnamed());
         let symbols = u64::try_from(named.count()).unwrap_or(u64::MAX);
+        let lines = lines::encode(&lines, &self.image, &normalised, &mut report);
+        let (line_rows, inlined) = (lines.rows, lines.inlined);
         let too_much = |source| BuildError::Layout { path: self.path.clone(), source };
-        let mut plan = layout::plan(&self.image, normalised, LayoutOptions::default(), &mut report)
-            .map_err(too_much)?;
+        let mut plan =
+            layout::plan(&self.image, normalised, lines, LayoutOptions::default(), &mut report)
+                .map_err(too_much)?;
         if options.demangle {
             layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;
         }
         self.image.report = report;
-        Ok(Prepared { source: self, plan, symbols })
+        Ok(Prepared { source: self, plan, symbols, line_rows, inlined })
     }
 
     fn identity(&self, hashes: &Hashes) -> Identity {
@@ -397,6 +419,8 @@ struct Prepared<'store> {
     source: Source<'store>,
     plan: layout::Plan<'store>,
     symbols: u64,
+    line_rows: u64,
+    inlined: u64,
 }
 
 impl<'store> Prepared<'store> {
@@ -405,6 +429,7 @@ impl<'store> Prepared<'store> {
         hashes: Hashes,
         options: &BuildOptions,
     ) -> Result<Finished<'store>, BuildError> {
+        options.progress.phase("writing", 0);
         let report = &self.source.image.report;
         let metadata = Metadata {
             producer: concat!("symidx ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -477,7 +502,7 @@ impl<'store> Finished<'store> {
     }
 
     fn report(&self, bytes: u64) -> BuildReport {
-        let Prepared { source, plan, symbols } = &self.prepared;
+        let Prepared { source, plan, symbols, line_rows, inlined } = &self.prepared;
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         BuildReport {
             status: Status::Built,
@@ -485,6 +510,8 @@ impl<'store> Finished<'store> {
             aliases: count(plan.aliases.len()),
             names_only: count(plan.names_only.len()),
             functions: plan.functions,
+            line_rows: *line_rows,
+            inlined_functions: *inlined,
             bytes,
             input_bytes: source.input_size,
             id: id_text(&source.image, &self.input_hash),
@@ -579,7 +606,11 @@ impl Drop for Stop {
 fn joined(
     hash: std::thread::ScopedJoinHandle<'_, io::Result<[u8; 32]>>,
     path: &Path,
+    options: &BuildOptions,
 ) -> Result<[u8; 32], BuildError> {
+    if !hash.is_finished() {
+        options.progress.phase("hashing", 0);
+    }
     let lost = |_| Err(io::Error::other("the hashing thread ended early"));
     hash.join().unwrap_or_else(lost).map_err(|source| {
         InputError::Io { path: path.to_path_buf(), action: "read", source }.into()

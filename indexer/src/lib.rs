@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! ELF / Mach-O / kallsyms ─ input ─▶ model ─ normalise ─▶ model ─ layout ─▶ plan ─ write ─▶ .symidx
+//!                           DWARF ─▶ lines ─ encode ───────────────▲
 //! ```
 //!
 //! Each arrow goes one way. Only [`input`] knows a file format; [`normalise`]
@@ -13,8 +14,10 @@ mod build;
 pub mod demangle;
 pub mod input;
 pub mod layout;
+pub mod lines;
 pub mod model;
 pub mod normalise;
+pub mod progress;
 pub mod publish;
 pub mod write;
 

@@ -168,6 +168,8 @@ pub enum Source {
     DebugFile = 3,
     /// Synthesized from PLT relocations.
     Plt = 4,
+    /// A function that only DWARF knows.
+    Dwarf = 5,
 }
 
 /// A section index that means "in no section".
@@ -233,6 +235,16 @@ impl Report {
         }
     }
 
+    /// Takes over what another report says.
+    pub fn absorb(&mut self, other: Self) {
+        for (reason, count) in other.skipped {
+            self.skip_many(reason, count);
+        }
+        for warning in other.warnings {
+            self.warn(warning);
+        }
+    }
+
     /// Keeps a warning, or counts it once there are [`MAX_WARNINGS`].
     pub fn warn(&mut self, warning: impl Into<Cow<'static, str>>) {
         if self.warnings.len() < MAX_WARNINGS {
@@ -248,7 +260,8 @@ impl Report {
 pub struct Companion<'data> {
     /// Where it is.
     pub path: PathBuf,
-    /// What it was read for: `"debug file"`, `"modules file"`.
+    /// What it was read for: `"debug file"`, `"split debug file"`, `"split package"`,
+    /// `"dwz file"`, `"object file"`, `"modules file"`.
     pub role: &'static str,
     /// The bytes that were read: its hash is of these, not of what the path
     /// names by then.

@@ -29,7 +29,7 @@ pub struct Contents<'a, 'data> {
 }
 
 /// Sections are written in this order: what a lookup touches first, names last.
-const FILE_ORDER: [SectionId; 17] = [
+const FILE_ORDER: [SectionId; 23] = [
     SectionId::IDENTITY,
     SectionId::REGIONS,
     SectionId::SEGMENTS,
@@ -37,6 +37,12 @@ const FILE_ORDER: [SectionId; 17] = [
     SectionId::BUCKETS,
     SectionId::RECORDS,
     SectionId::LARGE,
+    SectionId::LINE_SPANS,
+    SectionId::LINE_WINDOWS,
+    SectionId::LINES,
+    SectionId::INLINES,
+    SectionId::FUNCTIONS,
+    SectionId::FILES,
     SectionId::ALIASES,
     SectionId::NAMES_ONLY,
     SectionId::NAME_BUCKETS,
@@ -48,10 +54,6 @@ const FILE_ORDER: [SectionId; 17] = [
     SectionId::DISPLAY,
     SectionId::DISPLAY_TEXT,
 ];
-
-/// Sections that a reader may pass over, since no answer depends on them.
-const OPTIONAL: [SectionId; 4] =
-    [SectionId::METADATA, SectionId::DISPLAY_BUCKETS, SectionId::DISPLAY, SectionId::DISPLAY_TEXT];
 
 /// Writes the file from the start of `out`; returns its size in bytes. Empty
 /// sections are left out.
@@ -66,7 +68,7 @@ pub fn write<W: Write + Seek>(contents: &Contents<'_, '_>, out: W) -> io::Result
         .iter()
         .map(|&(id, offset, size)| SectionEntry {
             id: id.0.into(),
-            flags: if OPTIONAL.contains(&id) { 0 } else { ENTRY_REQUIRED }.into(),
+            flags: if id.is_required() { ENTRY_REQUIRED } else { 0 }.into(),
             encoding: ENCODING_PLAIN.into(),
             entry_size: id.entry_size().unwrap_or(1).into(),
             offset: offset.into(),
@@ -161,6 +163,12 @@ fn section_size(id: SectionId, contents: &Contents<'_, '_>) -> u64 {
         SectionId::NAME_TAGS => length(&plan.name_tags),
         SectionId::METADATA => length(contents.metadata),
         SectionId::NAMES => plan.names.size,
+        SectionId::LINE_SPANS => length(plan.lines.spans.as_bytes()),
+        SectionId::LINE_WINDOWS => u32s(&plan.lines.windows),
+        SectionId::LINES => length(&plan.lines.lines),
+        SectionId::INLINES => length(&plan.lines.inlines),
+        SectionId::FUNCTIONS => length(plan.lines.functions.as_bytes()),
+        SectionId::FILES => length(plan.lines.files.as_bytes()),
         SectionId::DISPLAY_BUCKETS => u32s(&plan.display_buckets),
         SectionId::DISPLAY => length(plan.display.as_bytes()),
         SectionId::DISPLAY_TEXT => length(&plan.display_text),
@@ -189,6 +197,12 @@ fn write_section(
         SectionId::NAME_TAGS => out.write_all(&plan.name_tags),
         SectionId::METADATA => out.write_all(contents.metadata),
         SectionId::NAMES => write_names(&plan.names, out),
+        SectionId::LINE_SPANS => out.write_all(plan.lines.spans.as_bytes()),
+        SectionId::LINE_WINDOWS => write_u32s(&plan.lines.windows, out),
+        SectionId::LINES => out.write_all(&plan.lines.lines),
+        SectionId::INLINES => out.write_all(&plan.lines.inlines),
+        SectionId::FUNCTIONS => out.write_all(plan.lines.functions.as_bytes()),
+        SectionId::FILES => out.write_all(plan.lines.files.as_bytes()),
         SectionId::DISPLAY_BUCKETS => write_u32s(&plan.display_buckets, out),
         SectionId::DISPLAY => out.write_all(plan.display.as_bytes()),
         SectionId::DISPLAY_TEXT => out.write_all(&plan.display_text),

@@ -18,9 +18,9 @@ use symidx::format::{Header, Identity, Record, Region, SectionId};
 use symidx::{ImageSectionId, Index, Svma};
 use symidx_indexer::demangle::Demangler;
 use symidx_indexer::layout::{self, LayoutOptions};
+use symidx_indexer::lines::EncodedLines;
 use symidx_indexer::model::{
-    AddressKind, Binding, Format, Image, Kind, Machine, NO_VERSION, Report, Section, Segment,
-    Source, Symbol,
+    AddressKind, Binding, Image, Kind, NO_VERSION, Report, Section, Segment, Source, Symbol,
 };
 use symidx_indexer::normalise::{NormaliseOptions, Normalised, Owner, normalise};
 use symidx_indexer::write::{Contents, write};
@@ -29,29 +29,9 @@ use zerocopy::{FromBytes, FromZeros};
 #[path = "../../symidx/tests/support/mod.rs"]
 mod support;
 
-fn image(relocatable: bool) -> Image<'static> {
-    Image {
-        format: Format::Elf,
-        addresses: match relocatable {
-            true => AddressKind::SectionOffset,
-            false => AddressKind::Svma,
-        },
-        machine: Machine { number: 62, subtype: 0, name: "x86_64", is_64: true, big_endian: false },
-        build_id: None,
-        uuid: None,
-        slice: None,
-        segments: Vec::new(),
-        sections: Vec::new(),
-        modules: vec![b"mod_a", b"mod_b"],
-        versions: vec![b"V1", b"V2"],
-        symbols: Vec::new(),
-        function_starts: Vec::new(),
-        holes: Vec::new(),
-        debug: Vec::new(),
-        companions: Vec::new(),
-        report: Report::default(),
-    }
-}
+mod common;
+
+use common::image;
 
 fn section(name: &'static str, address: u64, size: u64) -> Section<'static> {
     let code = name.starts_with(".text");
@@ -86,7 +66,8 @@ fn func(name: &str, address: u64, size: u64) -> Symbol<'_> {
 fn build<'data>(mut image: Image<'data>, options: LayoutOptions) -> (Vec<u8>, Normalised<'data>) {
     let normalised = normalise(&mut image, NormaliseOptions::default());
     let mut report = Report::default();
-    let mut plan = layout::plan(&image, normalised.clone(), options, &mut report).unwrap();
+    let lines = EncodedLines::default();
+    let mut plan = layout::plan(&image, normalised.clone(), lines, options, &mut report).unwrap();
     layout::add_display_names(&mut plan, &mut report).unwrap();
     let mut identity = Identity::new_zeroed();
     identity.container = symidx::format::CONTAINER_ELF;
@@ -538,7 +519,8 @@ fn too_many_names_that_only_look_mangled_end_the_display_names() {
     let normalised = normalise(&mut image, NormaliseOptions::default());
     let mut report = Report::default();
     let options = LayoutOptions::default();
-    let mut plan = layout::plan(&image, normalised, options, &mut report).unwrap();
+    let lines = EncodedLines::default();
+    let mut plan = layout::plan(&image, normalised, lines, options, &mut report).unwrap();
     layout::add_display_names(&mut plan, &mut report).unwrap();
     assert_eq!(plan.display.len(), 1, "the first, not the last");
     assert!(report.warnings.iter().any(|warning| warning.contains("gave up")));

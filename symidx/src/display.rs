@@ -108,6 +108,22 @@ impl<'a> DisplayText<'a> {
     }
 }
 
+impl PartialEq for DisplayName<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.full() == other.full() && self.short() == other.short()
+    }
+}
+
+impl Eq for DisplayName<'_> {}
+
+impl PartialEq for DisplayText<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.pieces().flatten().eq(other.pieces().flatten())
+    }
+}
+
+impl Eq for DisplayText<'_> {}
+
 impl fmt::Display for DisplayText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_to(f)

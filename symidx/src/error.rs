@@ -204,6 +204,11 @@ invariants! {
     SectionHash = 25, "each section's BLAKE3 as in the section table";
     FileHash = 26, "the BLAKE3 of header and section table as in the header";
     MetadataShape = 27, "metadata that validates";
-    DisplayOrder = 28, "display names sorted by name, each in the bucket of its name";
-    DisplayTexts = 29, "display texts of 1 to 8 pieces inside their section";
+    LineSpanShape = 28, "line spans in key order that do not overlap, with their windows and lines inside their sections";
+    WindowOrder = 29, "windows of a span end to end in the lines section";
+    WindowShape = 30, "a window that is whole: ascending starts, rows that pick its entries, all long values";
+    NodeShape = 31, "a node of an existing function and file, linked to a root by at most 511 steps";
+    FunctionShape = 32, "functions of an existing file";
+    DisplayOrder = 33, "display names sorted by name, each in the bucket of its name";
+    DisplayTexts = 34, "display texts of 1 to 8 pieces inside their section";
 }

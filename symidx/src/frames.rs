@@ -9,7 +9,11 @@ use core::fmt;
 
 use crate::answer::Symbol;
 use crate::error::Corrupt;
+use crate::format::SectionId;
+use crate::format::lines::MAX_FRAMES;
+use crate::lines::{FileRef, LineRef, Place, Row};
 use crate::names::Name;
+use crate::open::View;
 
 /// A source file as DWARF states it: directory and name apart, joined by
 /// whoever prints it. `Display` joins them.
@@ -97,32 +101,121 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The frames of one address, innermost first.
+/// The frames of one address, innermost first; at most
+/// [`MAX_FRAMES`] of them.
+///
+/// The outermost one has the name of the symbol that covers the address, if
+/// there is one, as symbol tables know parts and clones apart that DWARF does
+/// not; its file and line are DWARF's.
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
-    next: Option<Frame<'a>>,
+    view: &'a View<'a>,
+    symbol: Option<Symbol<'a>>,
+    step: Step,
+    left: u32,
+}
+
+/// What comes next.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// The function of a node, at a place in it.
+    Node(u32, Place),
+    /// The symbol, of which no line is known.
+    Symbol,
+    /// Nothing.
+    End,
 }
 
 impl<'a> Frames<'a> {
-    pub(crate) fn of(symbol: Option<Symbol<'a>>) -> Self {
-        Self {
-            next: symbol.map(|symbol| Frame {
-                function: Some(symbol.name()),
-                file: None,
-                line: 0,
-                column: 0,
-                declared_in: None,
-                declared_line: 0,
-                inlined: false,
-            }),
-        }
+    pub(crate) fn new(view: &'a View<'a>, symbol: Option<Symbol<'a>>, row: Option<Row>) -> Self {
+        let step = match (row, &symbol) {
+            (Some(row), _) => Step::Node(row.node, row.place),
+            (None, Some(_)) => Step::Symbol,
+            (None, None) => Step::End,
+        };
+        Self { view, symbol, step, left: MAX_FRAMES }
+    }
+
+    pub(crate) fn none(view: &'a View<'a>) -> Self {
+        Self { view, symbol: None, step: Step::End, left: 0 }
+    }
+
+    /// The symbol that covers the address, as [`crate::Index::lookup`] finds it.
+    #[must_use]
+    pub fn symbol(&self) -> Option<Symbol<'a>> {
+        self.symbol
+    }
+
+    fn at_node(&mut self, at: u32, place: Place) -> Result<Frame<'a>, Corrupt> {
+        let node = self.view.node(at)?;
+        let function = self.view.function(node.function)?;
+        // A chain that is too long ends in an error: nothing is cut silently.
+        self.left = self
+            .left
+            .checked_sub(1)
+            .ok_or(Corrupt { section: SectionId::INLINES, offset: at.into() })?;
+        self.step = match node.parent {
+            Some((parent, call)) => Step::Node(parent, call),
+            None => Step::End,
+        };
+        let inlined = node.parent.is_some();
+        let declared_in = self.file(function.file)?;
+        let file = match place.file {
+            FileRef::OfFunction => declared_in,
+            FileRef::File(file) => self.file(Some(file))?,
+            FileRef::Unknown => None,
+        };
+        let line = match place.line {
+            LineRef::Unknown => 0,
+            LineRef::Line(line) => line,
+            // A line that cannot be is not known.
+            LineRef::FromFunction(lines) => i64::from(function.base)
+                .checked_add(lines)
+                .and_then(|line| u32::try_from(line).ok())
+                .unwrap_or(0),
+        };
+        let name = match &self.symbol {
+            Some(symbol) if !inlined => symbol.name(),
+            _ => function.name,
+        };
+        Ok(Frame {
+            function: (!name.is_empty()).then_some(name),
+            file,
+            line,
+            column: place.column,
+            declared_in: declared_in.filter(|_| function.declared),
+            declared_line: if function.declared { function.base } else { 0 },
+            inlined,
+        })
+    }
+
+    fn file(&self, file: Option<u32>) -> Result<Option<SourceFile<'a>>, Corrupt> {
+        let Some(file) = file else { return Ok(None) };
+        self.view.file(file).map(|(directory, name)| Some(SourceFile { directory, name }))
     }
 }
 
 impl<'a> Iterator for Frames<'a> {
     type Item = Result<Frame<'a>, Corrupt>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        self.next.take().map(Ok)
+        match core::mem::replace(&mut self.step, Step::End) {
+            Step::Node(at, place) => Some(self.at_node(at, place)),
+            Step::Symbol => self.symbol.map(|symbol| {
+                Ok(Frame {
+                    function: Some(symbol.name()),
+                    file: None,
+                    line: 0,
+                    column: 0,
+                    declared_in: None,
+                    declared_line: 0,
+                    inlined: false,
+                })
+            }),
+            Step::End => None,
+        }
     }
 }
+
+impl core::iter::FusedIterator for Frames<'_> {}

@@ -12,6 +12,7 @@ use crate::format::{
     ADDRESSES_SECTION, Attrs, Binding, ID_BUILD_ID, ID_UUID, IMAGE_64, IMAGE_BIG_ENDIAN, Kind,
     NONE, SEGMENT_EXECUTE, SectionId, Segment,
 };
+use crate::frames::Frames;
 use crate::names::{Name, NameRef, Walk, split};
 use crate::open::{View, index};
 use crate::owner::Held;
@@ -325,20 +326,64 @@ impl<'a> Index<'a> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn frames(&self, address: Svma) -> Result<crate::Frames<'_>, Corrupt> {
-        Ok(crate::Frames::of(self.lookup(address)?))
+    pub fn frames(&self, address: Svma) -> Result<Frames<'_>, Corrupt> {
+        let symbol = self.lookup(address)?;
+        Ok(Frames::new(&self.view, symbol, self.view.row_at(NONE, address.0)?))
+    }
+
+    /// The frames of the call before a return address, as [`Index::lookup_return`].
+    ///
+    /// # Errors
+    /// As [`Index::frames`].
+    pub fn frames_return(&self, address: Svma) -> Result<Frames<'_>, Corrupt> {
+        match address.0.checked_sub(1) {
+            Some(call) => self.frames(Svma(call)),
+            None => Ok(Frames::none(&self.view)),
+        }
+    }
+
+    /// The frames at an offset of the binary's file, as [`Index::lookup_offset`].
+    ///
+    /// # Errors
+    /// As [`Index::frames`].
+    pub fn frames_offset(&self, offset: FileOffset) -> Result<Frames<'_>, Corrupt> {
+        match self.svma_of(offset) {
+            Some(svma) => self.frames(svma),
+            None => Ok(Frames::none(&self.view)),
+        }
     }
 
     /// The frames at an offset of a section, as [`Index::lookup_in`].
     ///
     /// # Errors
     /// As [`Index::frames`].
-    pub fn frames_in(
-        &self,
-        section: ImageSectionId,
-        offset: u64,
-    ) -> Result<crate::Frames<'_>, Corrupt> {
-        Ok(crate::Frames::of(self.lookup_in(section, offset)?))
+    pub fn frames_in(&self, section: ImageSectionId, offset: u64) -> Result<Frames<'_>, Corrupt> {
+        if self.is_relocatable() {
+            let symbol = self.lookup_in(section, offset)?;
+            return Ok(Frames::new(&self.view, symbol, self.view.row_at(section.0, offset)?));
+        }
+        let Some(section) = self.view.section(section)? else {
+            return Ok(Frames::none(&self.view));
+        };
+        match section.address().0.checked_add(offset) {
+            Some(address) if offset < section.size() && !section.is_tls() => {
+                self.frames(Svma(address))
+            }
+            _ => Ok(Frames::none(&self.view)),
+        }
+    }
+
+    /// True when the index has lines: then an address without one is one that
+    /// DWARF says nothing of.
+    #[must_use]
+    pub fn has_lines(&self) -> bool {
+        !self.view.line_spans.is_empty()
+    }
+
+    /// How many lines and inlined functions the index holds; linear in its size.
+    #[must_use]
+    pub fn line_counts(&self) -> crate::LineCounts {
+        self.view.line_counts()
     }
 
     /// One answer per address, for addresses in ascending order: each search

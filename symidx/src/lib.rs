@@ -41,6 +41,7 @@ mod error;
 pub mod format;
 mod frames;
 mod index;
+mod lines;
 #[cfg(feature = "metadata")]
 pub mod metadata;
 mod names;
@@ -57,4 +58,5 @@ pub use error::{Corrupt, Invariant, OpenError, Violation};
 pub use format::{Binding, Extent, Kind};
 pub use frames::{Frame, Frames, SourceFile};
 pub use index::{FileSection, Index, Match};
+pub use lines::LineCounts;
 pub use names::Name;

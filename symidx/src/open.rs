@@ -10,6 +10,7 @@ use zerocopy::FromBytes;
 use zerocopy::little_endian::U32;
 
 use crate::error::{Invariant, OpenError, Violation};
+use crate::format::lines::{FileEntry, FunctionEntry, LineSpan};
 use crate::format::{
     ADDRESSES_SECTION, ADDRESSES_SVMA, Alias, Display, ENCODING_PLAIN, ENTRY_REQUIRED, Header,
     Identity, ImageSection, Large, MAGIC, MAX_SECTIONS, NONE, NameOnly, REGION_CODE, Record,
@@ -65,6 +66,12 @@ pub(crate) struct View<'a> {
     pub(crate) name_tags: &'a [u8],
     pub(crate) metadata: &'a [u8],
     pub(crate) names: &'a [u8],
+    pub(crate) lines: &'a [u8],
+    pub(crate) inlines: &'a [u8],
+    pub(crate) files: &'a [FileEntry],
+    pub(crate) functions: &'a [FunctionEntry],
+    pub(crate) line_spans: &'a [LineSpan],
+    pub(crate) line_windows: &'a [U32],
     pub(crate) display_buckets: &'a [U32],
     pub(crate) display: &'a [Display],
     pub(crate) display_text: &'a [u8],
@@ -103,6 +110,12 @@ impl<'a> View<'a> {
             name_tags: slice(SectionId::NAME_TAGS),
             metadata: slice(SectionId::METADATA),
             names: slice(SectionId::NAMES),
+            lines: slice(SectionId::LINES),
+            inlines: slice(SectionId::INLINES),
+            files: typed(slice(SectionId::FILES)),
+            functions: typed(slice(SectionId::FUNCTIONS)),
+            line_spans: typed(slice(SectionId::LINE_SPANS)),
+            line_windows: typed(slice(SectionId::LINE_WINDOWS)),
             display_buckets: typed(slice(SectionId::DISPLAY_BUCKETS)),
             display: typed(slice(SectionId::DISPLAY)),
             display_text: slice(SectionId::DISPLAY_TEXT),

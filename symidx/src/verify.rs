@@ -13,6 +13,8 @@ use crate::index::Index;
 use crate::names::split;
 use crate::open::{Area, View, index};
 
+mod lines;
+
 impl Index<'_> {
     /// Checks every invariant of the format, hashes included (with feature
     /// `verify`). An index that passes answers every query without [`crate::Corrupt`].
@@ -68,6 +70,7 @@ impl View<'_> {
         self.verify_name_index()?;
         self.verify_image_sections()?;
         self.verify_segments()?;
+        self.verify_lines()?;
         self.verify_display()
     }
 

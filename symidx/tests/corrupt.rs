@@ -1,7 +1,8 @@
 //! One damaged file per invariant, and the check that names it.
 //!
-//! Each file of `testdata/corrupt/` is `testdata/golden/rich.symidx` (for display
-//! names `display.symidx`) with one promise broken by the edit below and every hash made to fit again (except
+//! Each file of `testdata/corrupt/` is `testdata/golden/rich.symidx` (for the
+//! promises about lines `lines.symidx`, for those about display names
+//! `display.symidx`) with one promise broken by the edit below and every hash made to fit again (except
 //! where the hash is the promise). `SYMIDX_WRITE_CORRUPT=1` writes them.
 
 #![cfg(feature = "verify")]
@@ -17,6 +18,7 @@
 use std::mem::offset_of;
 use std::path::PathBuf;
 
+use symidx::format::lines::{FunctionEntry, LineSpan};
 use symidx::format::{
     Alias, Attrs, Display, Header, Identity, ImageSection, Kind, Large, NONE, NameOnly, Record,
     Region, SectionEntry, SectionId, Segment,
@@ -27,12 +29,18 @@ use zerocopy::FromBytes;
 mod support;
 
 const GOOD: &[u8] = include_bytes!("../../testdata/golden/rich.symidx");
+const GOOD_LINES: &[u8] = include_bytes!("../../testdata/golden/lines.symidx");
 const SHOWN: &[u8] = include_bytes!("../../testdata/golden/display.symidx");
 
 /// The file to damage: one that has what the invariant is about.
 fn good(invariant: Invariant) -> &'static [u8] {
     match invariant {
         Invariant::DisplayOrder | Invariant::DisplayTexts => SHOWN,
+        Invariant::LineSpanShape
+        | Invariant::WindowOrder
+        | Invariant::WindowShape
+        | Invariant::NodeShape
+        | Invariant::FunctionShape => GOOD_LINES,
         _ => GOOD,
     }
 }
@@ -107,7 +115,7 @@ fn break_it(invariant: Invariant, file: &mut File) {
         }
         I::SectionKnown => {
             let (at, _) = file.entry(S::NAME_TAGS);
-            file.put32(at + offset_of!(SectionEntry, id), S::LINES.0);
+            file.put32(at + offset_of!(SectionEntry, id), S::PACKED_NAMES.0);
         }
         I::IdentityShape => {
             let at = file.at(S::IDENTITY, 0, offset_of!(Identity, id_len));
@@ -185,6 +193,28 @@ fn break_it(invariant: Invariant, file: &mut File) {
             let (_, entry) = file.entry(S::METADATA);
             let start = entry.offset.get() as usize;
             file.0[start..start + entry.size.get() as usize].fill(0xff);
+        }
+        I::LineSpanShape => {
+            let at = file.at(S::LINE_SPANS, 0, offset_of!(LineSpan, window_first));
+            file.put32(at, 1);
+        }
+        I::WindowOrder => {
+            let at = file.at(S::LINE_WINDOWS, 1, 0);
+            file.put32(at, 1 << 20);
+        }
+        // A row that picks an entry which is not there.
+        I::WindowShape => {
+            let at = file.at(S::LINES, 1, 0);
+            file.edit(at, |[entries]| [entries - 1]);
+        }
+        // The second node's link leads to before the first.
+        I::NodeShape => {
+            let at = file.at(S::INLINES, 3, 0);
+            file.edit(at, |[_]| [0x7e]);
+        }
+        I::FunctionShape => {
+            let at = file.at(S::FUNCTIONS, 0, offset_of!(FunctionEntry, file));
+            file.edit(at, |_: [u8; 3]| [1, 1, 1]);
         }
         I::DisplayOrder => {
             let at = file.at(S::DISPLAY_BUCKETS, 1, 0);
@@ -277,6 +307,10 @@ fn every_query_bears_every_damage() {
             Invariant::RegionTables
                 | Invariant::ResumeRight
                 | Invariant::NameInside
+                | Invariant::WindowOrder
+                | Invariant::WindowShape
+                | Invariant::NodeShape
+                | Invariant::FunctionShape
                 | Invariant::DisplayTexts
         );
         if met {

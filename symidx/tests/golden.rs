@@ -13,12 +13,14 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use symidx::format::SectionId;
+use symidx::format::lines::LineSpan;
 use symidx::{ImageSectionId, Index, Svma};
 
 mod support;
 
-const NAMES: [&str; 7] =
-    ["example", "rich", "libal", "relocatable", "macho", "kallsyms", "display"];
+const NAMES: [&str; 8] =
+    ["example", "rich", "libal", "relocatable", "macho", "kallsyms", "lines", "display"];
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
@@ -110,7 +112,37 @@ fn dump(index: &Index<'_>) -> String {
             .unwrap();
         }
     }
+    if index.has_lines() {
+        writeln!(out, "\nframes where they change").unwrap();
+        dump_frames(index, out);
+    }
     text
+}
+
+/// The frames of every address of the spans with lines, where they are others
+/// than those of the address before.
+fn dump_frames(index: &Index<'_>, out: &mut String) {
+    let mut before = String::new();
+    let spans: &[LineSpan] = support::table(index, SectionId::LINE_SPANS);
+    for address in spans.iter().flat_map(|s| s.base.get()..s.base.get() + s.size.get()) {
+        let mut text = String::new();
+        for frame in index.frames(Svma(address)).unwrap() {
+            let frame = frame.unwrap();
+            let function = frame.function().map(|name| name.to_string());
+            let file = frame.file().map(|file| file.to_string());
+            write!(text, "\n    {function:?} {file:?} {:?}:{:?}", frame.line(), frame.column())
+                .unwrap();
+            let (declared_in, declared) = frame.declared();
+            if let Some(file) = declared_in {
+                write!(text, " of {file}:{declared:?}").unwrap();
+            }
+            write!(text, "{}", if frame.is_inlined() { " inlined" } else { "" }).unwrap();
+        }
+        if text != before {
+            writeln!(out, "  {address:#x}{text}").unwrap();
+        }
+        before = text;
+    }
 }
 
 #[test]

@@ -17,13 +17,14 @@ use symidx::Index;
 
 mod support;
 
-const FILES: [(&str, &[u8]); 7] = [
+const FILES: [(&str, &[u8]); 8] = [
     ("example", include_bytes!("../../testdata/golden/example.symidx")),
     ("rich", include_bytes!("../../testdata/golden/rich.symidx")),
     ("libal", include_bytes!("../../testdata/golden/libal.symidx")),
     ("relocatable", include_bytes!("../../testdata/golden/relocatable.symidx")),
     ("macho", include_bytes!("../../testdata/golden/macho.symidx")),
     ("kallsyms", include_bytes!("../../testdata/golden/kallsyms.symidx")),
+    ("lines", include_bytes!("../../testdata/golden/lines.symidx")),
     ("display", include_bytes!("../../testdata/golden/display.symidx")),
 ];
 

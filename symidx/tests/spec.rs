@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
+use symidx::format::lines::{FileEntry, FunctionEntry, LineSpan};
 use symidx::format::{
     Alias, Attrs, Binding, Display, DisplayPiece, Extent, Header, Identity, ImageSection, Kind,
     Large, NameOnly, Record, Region, SectionEntry, SectionId, Segment, name_hash,
@@ -71,6 +72,9 @@ fn types() -> Vec<(&'static str, usize, Fields)> {
         fields!(Display: name, text, full_len, short_start, short_len, pieces),
         fields!(DisplayPiece: at, len),
         fields!(ImageSection: address, size, name, name_len, flags, number, region),
+        fields!(LineSpan: base, size, lines, window_first, section, shift, reserved),
+        fields!(FunctionEntry: name, name_len, file, line),
+        fields!(FileEntry: directory, name, directory_len, name_len),
         fields!(Segment: address, memory_size, file_offset, file_size, flags, reserved),
     ]
 }
@@ -124,6 +128,9 @@ fn the_section_table_is_section_id_all() {
         (SectionId::LARGE, "Large"),
         (SectionId::ALIASES, "Alias"),
         (SectionId::NAMES_ONLY, "NameOnly"),
+        (SectionId::LINE_SPANS, "LineSpan"),
+        (SectionId::FUNCTIONS, "FunctionEntry"),
+        (SectionId::FILES, "FileEntry"),
         (SectionId::DISPLAY, "Display"),
     ] {
         assert_eq!(id.entry_size(), Some(sizes[name]), "{name}");

@@ -14,6 +14,9 @@ use crate::{Result, mapped};
 pub fn run(verb: &str, args: &[String]) -> Result<()> {
     match (verb, args) {
         ("__build", [name, binary, out]) => find(name)?.build(Path::new(binary), Path::new(out)),
+        ("__build_frames", [name, binary, out, threads]) => {
+            crate::frames::find(name)?.build(Path::new(binary), Path::new(out), threads.parse()?)
+        }
         ("__rss", [name, artifact, base, list]) => rss(
             &*find(name)?,
             Path::new(artifact),

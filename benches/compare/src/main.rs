@@ -7,6 +7,7 @@ mod check;
 mod child;
 mod contenders;
 mod field;
+mod frames;
 mod lists;
 mod mapped;
 mod measure;
@@ -32,7 +33,8 @@ const USAGE: &str = "usage: compare [options] BINARY...
   --builds N         builds of each artifact (default 3)
   --work DIR         where artifacts go; a real file system, or nothing is ever cold (default: the temporary directory)
   --keep             leave the artifacts there
-  --no-cold          skip the cold starts";
+  --no-cold          skip the cold starts
+  --frames           address to all frames instead, with files that hold lines and inlined functions";
 
 /// What to run.
 pub struct Options {
@@ -44,6 +46,7 @@ pub struct Options {
     pub work: PathBuf,
     pub keep: bool,
     pub cold: bool,
+    pub frames: bool,
     pub binaries: Vec<PathBuf>,
 }
 
@@ -58,6 +61,7 @@ impl Options {
             work: std::env::temp_dir(),
             keep: false,
             cold: true,
+            frames: false,
             binaries: Vec::new(),
         };
         let mut args = args.iter();
@@ -74,6 +78,7 @@ impl Options {
                 "--builds" => options.builds = value()?.parse::<usize>()?.max(1),
                 "--work" => options.work = value()?.into(),
                 "--keep" => options.keep = true,
+                "--frames" => options.frames = true,
                 "--no-cold" => options.cold = false,
                 flag if flag.starts_with('-') => {
                     return Err(format!("unknown option {flag}\n{USAGE}").into());
@@ -82,7 +87,11 @@ impl Options {
             }
         }
         for name in &options.only {
-            child::find(name)?;
+            if options.frames {
+                frames::find(name)?;
+            } else {
+                child::find(name)?;
+            }
         }
         if options.binaries.is_empty() {
             return Err(USAGE.into());

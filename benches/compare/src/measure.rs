@@ -32,6 +32,20 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 fn run_in(options: &Options, work: &Path) -> Result<()> {
+    if options.frames {
+        let mut tables = Vec::new();
+        println!("{}", legend());
+        let mut built = Vec::new();
+        for (i, binary) in options.binaries.iter().enumerate() {
+            built.push(crate::frames::prepare(options, binary, &work.join(i.to_string()))?);
+        }
+        for built in built {
+            let table = crate::frames::run(options, built)?;
+            println!("{}", table.text());
+            tables.push(table.json());
+        }
+        return write_json(options, &legend(), &tables);
+    }
     // All builds come first: a child's peak memory counts from its parent's, which is small only now.
     let fields = options
         .binaries
@@ -47,15 +61,14 @@ fn run_in(options: &Options, work: &Path) -> Result<()> {
         println!("{}", table.text());
         tables.push(table.json());
     }
+    write_json(options, &legend, &tables)
+}
+
+fn write_json(options: &Options, legend: &str, tables: &[String]) -> Result<()> {
     if let Some(path) = &options.json {
-        let quoted = crate::table::quote(&legend);
-        std::fs::write(
-            path,
-            format!(
-                "{{\"legend\":{quoted},\"binaries\":[{}]}}\n",
-                tables.join(",\n")
-            ),
-        )?;
+        let quoted = crate::table::quote(legend);
+        let text = format!("{{\"legend\":{quoted},\"binaries\":[{}]}}\n", tables.join(",\n"));
+        std::fs::write(path, text)?;
     }
     Ok(())
 }

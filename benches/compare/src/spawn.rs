@@ -25,12 +25,23 @@ fn this() -> Result<Command> {
 
 /// Builds `out` from `binary` in a child.
 pub fn build(name: &str, binary: &Path, out: &Path) -> Result<Build> {
+    let mut command = this()?;
+    command.arg("__build").arg(name).arg(binary).arg(out);
+    measured(command, out)
+}
+
+/// Builds the file with lines of the contender `name` in a child, with so many threads.
+pub fn build_frames(name: &str, binary: &Path, out: &Path, threads: usize) -> Result<Build> {
+    let mut command = this()?;
+    command.arg("__build_frames").arg(name).arg(binary).arg(out).arg(threads.to_string());
+    // What the libraries' thread pool goes by.
+    command.env("RAYON_NUM_THREADS", threads.to_string());
+    measured(command, out)
+}
+
+fn measured(mut command: Command, out: &Path) -> Result<Build> {
     let begin = Instant::now();
-    let child = this()?
-        .arg("__build")
-        .arg(name)
-        .arg(binary)
-        .arg(out)
+    let child = command
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()?;

@@ -118,12 +118,12 @@ impl Table {
         }
     }
 
-    /// The rival with the smallest median among `names`.
+    /// The rival with the smallest median among `names`; symidx in other forms (`symidx-…`) is none.
     fn best<'r>(row: &'r Row, names: &[&'static str]) -> Option<(&'r &'static str, &'r Cell)> {
         let rivals = row
             .cells
             .iter()
-            .filter(|(name, _)| **name != "symidx" && names.contains(name));
+            .filter(|(name, _)| !name.starts_with("symidx") && names.contains(name));
         rivals.min_by(|a, b| a.1.median.total_cmp(&b.1.median))
     }
 

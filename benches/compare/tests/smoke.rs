@@ -49,3 +49,17 @@ fn a_missing_binary_is_a_one_line_error() {
     assert_eq!(errors.lines().count(), 1, "{errors}");
     assert!(errors.contains("no-such-file"), "{errors}");
 }
+
+#[test]
+fn a_short_run_of_frames_on_its_own_executable() {
+    let own = env!("CARGO_BIN_EXE_compare");
+    let args = ["--frames", "--addresses", "500", "--rounds", "1", "--builds", "1", "--only", "symidx,symidx-names,symidx-256M,symcache", own];
+    let output = Command::new(own).args(args).output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    for word in ["all frames, ns", "the symbol alone, ns", "build, 2 threads: peak RSS", "frames at 500 addresses by symidx"] {
+        assert!(text.contains(word), "no `{word}` in\n{text}\n{errors}");
+    }
+    assert!(!text.contains("SKIPPED"), "{text}");
+}

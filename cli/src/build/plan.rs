@@ -150,6 +150,7 @@ impl Job {
                 force: args.force,
                 allow_empty: args.allow_empty,
                 keep_richer: args.store.is_some(),
+                ..BuildOptions::default()
             },
             walked: false,
             twin: false,

@@ -122,14 +122,20 @@ impl<'a> Report<'a> {
             }
         }
         let line = match report.status {
-            Status::Built => format!(
-                "{}: {} symbols, {} aliases, {} in {seconds:.2} s ({})",
-                job.output.display(),
-                grouped(report.symbols),
-                grouped(report.aliases),
-                bytes(report.bytes),
-                short(&report.id),
-            ),
+            Status::Built => {
+                let lines = match report.line_rows {
+                    0 => String::new(),
+                    rows => format!("{} lines, ", grouped(rows)),
+                };
+                format!(
+                    "{}: {} symbols, {} aliases, {lines}{} in {seconds:.2} s ({})",
+                    job.output.display(),
+                    grouped(report.symbols),
+                    grouped(report.aliases),
+                    bytes(report.bytes),
+                    short(&report.id),
+                )
+            }
             Status::Fresh => format!("{}: up to date", job.output.display()),
         };
         if self.args.print_inputs {
@@ -185,7 +191,8 @@ fn json(out: &mut Vec<u8>, job: &Job, outcome: &Outcome) {
         .field("symbols", number(|report| report.symbols))
         .field("aliases", number(|report| report.aliases))
         .field("functions", number(|report| report.functions))
-        .field("line_rows", 0u64)
+        .field("line_rows", number(|report| report.line_rows))
+        .field("inlined_functions", number(|report| report.inlined_functions))
         .field("bytes", number(|report| report.bytes))
         .field("input_bytes", report.map_or(job.input_bytes, |report| report.input_bytes));
     object.key("seconds").extend_from_slice(format!("{:.6}", outcome.seconds).as_bytes());

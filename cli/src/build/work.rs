@@ -15,17 +15,15 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use jobserver::Client;
 use symidx_indexer::publish::publish;
-use symidx_indexer::{BuildReport, Status, build_file};
+use symidx_indexer::{BuildOptions, BuildReport, Status, build_file};
 
 use super::BuildArgs;
 use super::anonymous::Sampler;
 use super::plan::Job;
 use super::report::{Fault, Outcome, Report};
 use crate::failure::Failure;
-
-/// Work shorter than this gets no progress bar.
-const PATIENCE: Duration = Duration::from_secs(1);
-const TICK: Duration = Duration::from_millis(100);
+use crate::progress::{Bar, PATIENCE, TICK};
+use crate::ui::Ui;
 
 /// Runs every job.
 pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Result<(), Failure> {
@@ -45,6 +43,7 @@ pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Re
         budget: Budget { limit: args.max_memory, used: Mutex::new(0), freed: Condvar::new() },
         sampler: args.json.then(|| Sampler::start(workers)),
         client,
+        ui: report.ui(),
     };
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
@@ -99,7 +98,8 @@ fn collect(
             }
             next = next.saturating_add(1);
         }
-        if report.ui().may_draw() && start.elapsed() > PATIENCE {
+        // A single build has a bar of its own.
+        if jobs.len() > 1 && report.ui().may_draw() && start.elapsed() > PATIENCE {
             let bar = bar.get_or_insert_with(|| new_bar(jobs.len()));
             bar.set_position(done);
             bar.tick();
@@ -129,11 +129,7 @@ fn again(
 
 fn new_bar(jobs: usize) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(jobs).unwrap_or(u64::MAX));
-    let template = match jobs {
-        1 => "{spinner} building, {elapsed}",
-        _ => "{bar:40} {pos}/{len} built, {elapsed}",
-    };
-    match ProgressStyle::with_template(template) {
+    match ProgressStyle::with_template("{bar:40} {pos}/{len} built, {elapsed}") {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
@@ -145,6 +141,7 @@ struct Shared<'a> {
     budget: Budget,
     sampler: Option<Sampler>,
     client: Option<Client>,
+    ui: Ui,
 }
 
 impl Shared<'_> {
@@ -166,7 +163,7 @@ impl Shared<'_> {
                 sampler.begin(worker);
             }
             let start = Instant::now();
-            let result = run_job(job);
+            let result = self.run(job);
             let seconds = start.elapsed().as_secs_f64();
             let peak = self.sampler.as_ref().map_or(0, |sampler| sampler.end(worker));
             self.budget.give(estimate);
@@ -175,6 +172,15 @@ impl Shared<'_> {
                 return;
             }
         }
+    }
+
+    /// Runs a job; when it is the only one, with a bar that tells its steps.
+    fn run(&self, job: &Job) -> Result<BuildReport, Fault> {
+        if self.jobs.len() > 1 {
+            return run_job(job, &job.options);
+        }
+        let bar = Bar::new(self.ui);
+        run_job(job, &BuildOptions { progress: bar.listener(), ..job.options.clone() })
     }
 
     /// Waits for a token, but not longer than there are jobs to take.
@@ -191,7 +197,7 @@ impl Shared<'_> {
     }
 }
 
-fn run_job(job: &Job) -> Result<BuildReport, Fault> {
+fn run_job(job: &Job, options: &BuildOptions) -> Result<BuildReport, Fault> {
     if let Some(why) = &job.refused {
         return Err(Fault::new(why.clone()));
     }
@@ -205,7 +211,7 @@ fn run_job(job: &Job) -> Result<BuildReport, Fault> {
             Fault::new(format!("{}: cannot create: {error}", directory.display()))
         })?;
     }
-    let report = build_file(&job.input, &job.output, &job.options)?;
+    let report = build_file(&job.input, &job.output, options)?;
     if let Some(copy) = &job.copy {
         publish_copy(&job.output, copy)?;
     }

@@ -10,6 +10,7 @@ use symidx::{Corrupt, FileOffset, ImageSectionId, Index, Svma, Symbol};
 use super::module_sections::Placed;
 use super::query::Query;
 use crate::failure::Failure;
+use crate::frames::Chain;
 
 /// What addresses are counted from.
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ pub(super) enum Found<'i> {
     /// A symbol.
     Hit(Hit<'i>),
     /// None, and why.
-    Miss(Reason),
+    Miss(Miss<'i>),
     /// The query cannot be answered.
     Wrong(String),
 }
@@ -49,6 +50,23 @@ pub(super) struct Hit<'i> {
     pub(super) offset: u64,
     /// The mapped file, where several are looked at.
     pub(super) file: Option<&'i Path>,
+    /// The functions and lines of the address.
+    pub(super) chain: Chain<'i>,
+}
+
+/// No symbol.
+#[derive(Debug)]
+pub(super) struct Miss<'i> {
+    /// Why.
+    pub(super) reason: Reason,
+    /// The line, where one is known all the same.
+    pub(super) chain: Chain<'i>,
+}
+
+impl<R: Into<Reason>> From<R> for Miss<'_> {
+    fn from(reason: R) -> Self {
+        Self { reason: reason.into(), chain: Chain::default() }
+    }
 }
 
 /// Why no symbol was found.
@@ -60,6 +78,12 @@ pub(super) enum Reason {
     Unnamed(u64),
     /// Something else.
     Text(String),
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
 }
 
 impl From<&'static str> for Reason {
@@ -75,6 +99,8 @@ pub(super) struct Image {
     base: Base,
     /// 1 when addresses are return addresses, else 0.
     back: u64,
+    /// With inlined functions.
+    inlines: bool,
     section: Option<ImageSectionId>,
     placed: Vec<Placed>,
 }
@@ -85,6 +111,7 @@ impl Image {
         index: Index<'static>,
         base: Base,
         return_address: bool,
+        inlines: bool,
         file: &Path,
     ) -> Result<Self, Failure> {
         let corrupt = |error: Corrupt| Failure::file(file, error);
@@ -109,7 +136,7 @@ impl Image {
             Base::ModuleSections(sections) => Placed::all(&index, sections).map_err(corrupt)?,
             _ => Vec::new(),
         };
-        Ok(Self { index, base, back: u64::from(return_address), section, placed })
+        Ok(Self { index, base, back: u64::from(return_address), inlines, section, placed })
     }
 
     /// Answers a query.
@@ -119,7 +146,7 @@ impl Image {
 
     fn try_find(&self, query: Query<'_>) -> Result<Found<'_>, Corrupt> {
         let Some(address) = query.address.checked_sub(self.back) else {
-            return Ok(Found::Miss(Reason::Uncovered));
+            return Ok(Found::Miss(Reason::Uncovered.into()));
         };
         if let Some(name) = query.section {
             return Ok(match self.index.section_by_name(name)? {
@@ -166,18 +193,17 @@ impl Image {
         offset: u64,
         base: u64,
     ) -> Result<Found<'_>, Corrupt> {
-        Ok(match self.index.lookup_in(section, offset)? {
-            Some(symbol) => Found::Hit(self.hit(symbol, base, None)),
-            None => Found::Miss(Reason::Uncovered),
+        let symbol = self.index.lookup_in(section, offset)?;
+        let frames = self.index.frames_in(section, offset);
+        let chain = Chain::new(&self.index, frames, symbol.as_ref(), self.inlines);
+        Ok(match symbol {
+            Some(symbol) => Found::Hit(hit(symbol, base, self.back, None, chain)),
+            None => Found::Miss(Miss { reason: Reason::Uncovered, chain }),
         })
     }
 
     fn at(&self, svma: Svma) -> Result<Found<'_>, Corrupt> {
-        find_at(&self.index, svma, self.back, None)
-    }
-
-    fn hit<'i>(&self, symbol: Symbol<'i>, base: u64, file: Option<&'i Path>) -> Hit<'i> {
-        hit(symbol, base, self.back, file)
+        find_at(&self.index, svma, self.back, self.inlines, None)
     }
 }
 
@@ -186,22 +212,33 @@ pub(super) fn find_at<'i>(
     index: &'i Index<'_>,
     svma: Svma,
     back: u64,
+    inlines: bool,
     file: Option<&'i Path>,
 ) -> Result<Found<'i>, Corrupt> {
-    if let Some(symbol) = index.lookup(svma)? {
-        return Ok(Found::Hit(hit(symbol, 0, back, file)));
+    let symbol = index.lookup(svma)?;
+    let chain = Chain::new(index, index.frames(svma), symbol.as_ref(), inlines);
+    if let Some(symbol) = symbol {
+        return Ok(Found::Hit(hit(symbol, 0, back, file, chain)));
     }
-    Ok(Found::Miss(match index.unnamed_function(svma)? {
+    let reason = match index.unnamed_function(svma)? {
         Some(start) => Reason::Unnamed(start.0),
         None => Reason::Uncovered,
-    }))
+    };
+    Ok(Found::Miss(Miss { reason, chain }))
 }
 
-fn hit<'i>(symbol: Symbol<'i>, base: u64, back: u64, file: Option<&'i Path>) -> Hit<'i> {
+fn hit<'i>(
+    symbol: Symbol<'i>,
+    base: u64,
+    back: u64,
+    file: Option<&'i Path>,
+    chain: Chain<'i>,
+) -> Hit<'i> {
     Hit {
         symbol,
         start: symbol.start().0.wrapping_add(base),
         offset: symbol.offset().wrapping_add(back),
         file,
+        chain,
     }
 }

@@ -22,7 +22,7 @@ use crate::output::Output;
 use crate::source::{self, Source};
 use crate::ui::Ui;
 
-use answer::Writer;
+use answer::{Manner, Writer};
 use image::{Base, Found, Image};
 use process::Process;
 use query::Query;
@@ -36,6 +36,8 @@ use query::Query;
                   else an index is built in memory.\n\n\
                   EXAMPLES:\n  \
                   symidx lookup app 0x401136\n  \
+                  symidx lookup --no-inlines app 0x401136      one line per address\n  \
+                  symidx lookup --style llvm --json app 0x401136\n  \
                   symidx lookup --json app.symidx < addresses\n  \
                   symidx lookup --offset libc.so.6 0x29d90      file offset, as perf records it\n  \
                   symidx lookup --section .init.text m.ko 0x10\n  \
@@ -50,12 +52,12 @@ pub(crate) struct LookupArgs {
     /// Addresses in hex, with or without 0x; `-` reads standard input.
     #[arg(value_name = "ADDR")]
     addresses: Vec<OsString>,
-    /// One JSON object per address.
-    #[arg(long, conflicts_with = "style")]
+    /// One JSON object per address; with --style llvm, llvm-symbolizer's.
+    #[arg(long)]
     json: bool,
-    /// As llvm-symbolizer or GNU addr2line print, or for people.
-    #[arg(long, value_name = "STYLE", default_value = "plain")]
-    style: Style,
+    /// As llvm-symbolizer or GNU addr2line print, or for people (the default).
+    #[arg(long, value_name = "STYLE")]
+    style: Option<Style>,
     /// Addresses are file offsets.
     #[arg(long, help_heading = "What the addresses are")]
     offset: bool,
@@ -80,7 +82,7 @@ pub(crate) struct LookupArgs {
     /// Addresses are return addresses: look up the call in front of each.
     #[arg(long, help_heading = "What the addresses are")]
     return_address: bool,
-    /// Only the outermost function (indexes of this version hold no others).
+    /// Only the outermost function, at the place of the innermost.
     #[arg(long)]
     no_inlines: bool,
     /// Linkage names.
@@ -97,21 +99,26 @@ pub(crate) struct LookupArgs {
 }
 
 /// How answers are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Style {
-    /// As llvm-symbolizer: name, place, empty line.
+    /// As llvm-symbolizer: name and place of every frame, empty line.
     Llvm,
-    /// As GNU addr2line -f: name, place.
+    /// As GNU addr2line -f -i: name and place of every frame.
     Gnu,
-    /// One line for people.
+    /// For people: one line, and one more per function inlined into.
+    #[default]
     Plain,
     /// JSON lines.
     #[value(skip)]
     Json,
+    /// As llvm-symbolizer --output-style=JSON.
+    #[value(skip)]
+    LlvmJson,
 }
 
 /// Answers every address; the exit code says whether all were well-formed.
 pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
+    let style = style(&args)?;
     let mut addresses = args.addresses.clone();
     let process = args.maps.is_some() || args.pid.is_some();
     let file = match (&args.file, process) {
@@ -121,6 +128,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
         }
         (file, _) => file.as_ref().map(PathBuf::from),
     };
+    let module = file.as_ref().map_or_else(String::new, |file| file.display().to_string());
     let space = match file {
         Some(file) => {
             let source = Source { file: &file, read: &args.read, store: args.store.as_deref() };
@@ -129,6 +137,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
                 index,
                 base(&args, &file)?,
                 args.return_address,
+                !args.no_inlines,
                 &file,
             )?))
         }
@@ -137,9 +146,27 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
             None => Process::recorded(args.maps.as_deref().unwrap_or("".as_ref()), &args, ui)?,
         })),
     };
-    let style = if args.json { Style::Json } else { args.style };
-    let writer = Writer::new(style, !args.no_demangle, args.all);
-    let mut session = Session { space, writer, output: Output::default(), ui, code: exit::OK };
+    let writer = Writer::new(Manner {
+        style,
+        demangle: !args.no_demangle,
+        all: args.all,
+        color: ui.paints_results(),
+        module,
+    });
+    // llvm-symbolizer makes one array of the addresses on its command line,
+    // and a line of each one that it reads.
+    let array = style == Style::LlvmJson
+        && !addresses.is_empty()
+        && addresses.iter().all(|address| address != "-");
+    let mut session = Session {
+        space,
+        writer,
+        output: Output::default(),
+        ui,
+        code: exit::OK,
+        array,
+        answered: 0,
+    };
     if addresses.is_empty() {
         stream::run(&mut session)?;
     }
@@ -149,8 +176,22 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
             text => session.answer(text)?,
         }
     }
+    if array {
+        session.output.buffer().extend_from_slice(b"]\n");
+    }
     session.output.flush()?;
     Ok(session.code)
+}
+
+fn style(args: &LookupArgs) -> Result<Style, Failure> {
+    match (args.json, args.style) {
+        (false, style) => Ok(style.unwrap_or_default()),
+        (true, None) => Ok(Style::Json),
+        (true, Some(Style::Llvm)) => Ok(Style::LlvmJson),
+        (true, Some(_)) => Err(Failure::usage(
+            "lookup: expected --json alone or with --style llvm, found another style; leave one of them out",
+        )),
+    }
 }
 
 fn base(args: &LookupArgs, file: &std::path::Path) -> Result<Base, Failure> {
@@ -182,6 +223,9 @@ struct Session {
     output: Output,
     ui: Ui,
     code: u8,
+    /// The answers are elements of one array.
+    array: bool,
+    answered: u64,
 }
 
 impl Session {
@@ -196,7 +240,16 @@ impl Session {
             },
         };
         let address = Query::parse(text).map_or(0, |query| query.address);
-        if let Err(error) = self.writer.write(self.output.buffer(), text, address, &found) {
+        let out = self.output.buffer();
+        if self.array {
+            out.push(if self.answered == 0 { b'[' } else { b',' });
+        }
+        self.answered = self.answered.saturating_add(1);
+        let written = self.writer.write(out, text, address, &found);
+        if self.array && out.last() == Some(&b'\n') {
+            out.pop();
+        }
+        if let Err(error) = written {
             self.code = exit::SOME_FAILED;
             self.output.flush()?;
             self.ui.error(error);

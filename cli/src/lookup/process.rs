@@ -5,7 +5,6 @@
 //! never reads its memory.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use symidx::format::SEGMENT_EXECUTE;
@@ -17,6 +16,7 @@ use super::query::Query;
 use crate::failure::Failure;
 use crate::options::{ReadArgs, parse_address};
 use crate::source::{self, Source};
+use crate::text::os_str;
 use crate::ui::Ui;
 
 /// The mappings of a process and the indexes of its files.
@@ -28,6 +28,7 @@ pub(super) struct Process {
     read: ReadArgs,
     store: Option<PathBuf>,
     back: u64,
+    inlines: bool,
     ui: Ui,
 }
 
@@ -80,6 +81,7 @@ impl Process {
             read: args.read.clone(),
             store: args.store.clone(),
             back: u64::from(args.return_address),
+            inlines: !args.no_inlines,
             ui,
         })
     }
@@ -92,7 +94,7 @@ impl Process {
             );
         }
         let Some(address) = query.address.checked_sub(self.back) else {
-            return Found::Miss(Reason::Uncovered);
+            return Found::Miss(Reason::Uncovered.into());
         };
         let after = self.mappings.partition_point(|mapping| mapping.start <= address);
         let holding = after.checked_sub(1).and_then(|at| self.mappings.get(at));
@@ -101,7 +103,7 @@ impl Process {
         };
         let path = match mapping.file() {
             Ok(path) => path,
-            Err(reason) => return Found::Miss(Reason::Text(reason)),
+            Err(reason) => return Found::Miss(reason.into()),
         };
         if !self.opened.contains_key(path) {
             let index = self.open(path);
@@ -109,17 +111,17 @@ impl Process {
         }
         let index = match self.opened.get(path) {
             Some(Ok(index)) => index,
-            Some(Err(error)) => return Found::Miss(Reason::Text(error.clone())),
-            None => return Found::Miss(Reason::Uncovered),
+            Some(Err(error)) => return Found::Miss(error.clone().into()),
+            None => return Found::Miss(Reason::Uncovered.into()),
         };
         let offset = address.wrapping_sub(mapping.start).wrapping_add(mapping.offset);
         match svma_of(index, offset, mapping.execute) {
-            Some(svma) => find_at(index, svma, self.back, Some(path))
+            Some(svma) => find_at(index, svma, self.back, self.inlines, Some(path))
                 .unwrap_or_else(|corrupt| Found::Wrong(corrupt.to_string())),
-            None => Found::Miss(Reason::Text(format!(
-                "no segment of {} holds its file offset {offset:#x}",
-                path.display()
-            ))),
+            None => Found::Miss(
+                format!("no segment of {} holds its file offset {offset:#x}", path.display())
+                    .into(),
+            ),
         }
     }
 
@@ -170,16 +172,6 @@ impl Mapping {
             path => Ok(Path::new(os_str(path))),
         }
     }
-}
-
-#[cfg(unix)]
-fn os_str(bytes: &[u8]) -> &OsStr {
-    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
-}
-
-#[cfg(not(unix))]
-fn os_str(bytes: &[u8]) -> &OsStr {
-    OsStr::new(std::str::from_utf8(bytes).unwrap_or(""))
 }
 
 /// The first word of a line, and what follows it.

@@ -106,3 +106,72 @@ pub(crate) fn built(path: &str, directory: &Path) -> PathBuf {
     assert_eq!(code(&done), 0, "{}", stderr(&done));
     output
 }
+
+/// Functions inlined into each other, a cold one, and data.
+const SOURCE: &str = r#"
+#include <stdio.h>
+static inline __attribute__((always_inline)) int inner(int x) { return x * 3 + printf("%d", x); }
+static inline __attribute__((always_inline)) int middle(int x) {
+  int r = inner(x + 1);
+  return r ^ 0x55;
+}
+__attribute__((noinline)) int outer(int x) { return middle(x) + 1; }
+static __attribute__((noinline)) int lonely(volatile int *p) { return *p + 2; }
+__attribute__((cold, noinline)) int rare(int x) { return printf("%d rare", x); }
+int table[4] = {1, 2, 3, 4};
+int main(int c, char **v) { return c > 9 ? rare(c) : outer(c) + lonely(&c) + table[c & 3]; }
+"#;
+
+/// A compiled program.
+pub(crate) struct Program {
+    /// Where they are, as long as they are.
+    _directory: tempfile::TempDir,
+    /// Linked.
+    pub(crate) binary: PathBuf,
+    /// Not linked.
+    pub(crate) object: PathBuf,
+}
+
+/// A small program with inlined functions, when there is a compiler.
+pub(crate) fn program(flags: &[&str]) -> Option<Program> {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: cc is not there; nothing was compiled");
+        return None;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (source, binary, object) =
+        (directory.path().join("p.c"), directory.path().join("p"), directory.path().join("p.o"));
+    std::fs::write(&source, SOURCE).unwrap();
+    let compile = |more: &[&str], output: &Path| {
+        let mut command = Command::new("cc");
+        command.args(flags).args(more).arg(&source).arg("-o").arg(output);
+        assert!(command.status().unwrap().success());
+    };
+    compile(&["-O2"], &binary);
+    compile(&["-O2", "-c"], &object);
+    Some(Program { _directory: directory, binary, object })
+}
+
+/// Every address of the program's code, or of a section, and so many around it.
+pub(crate) fn addresses(file: &Path, section: Option<&str>, around: u64) -> Vec<u8> {
+    let output = run(["info", text(file), "--json", "-q"]);
+    let info = json(&output).remove(0);
+    let mut lines = Vec::new();
+    for entry in info["sections"].as_array().unwrap() {
+        let number = |key: &str| match entry[key].as_str() {
+            Some(hex) => u64::from_str_radix(hex.trim_start_matches("0x"), 16).unwrap(),
+            None => entry[key].as_u64().unwrap(),
+        };
+        let name = entry["name"].as_str().unwrap();
+        let start = number("address");
+        // The linker's stubs are synthesized names here, and nothing at all there.
+        let wanted = section.map_or(name.starts_with(".text"), |wanted| name == wanted);
+        if wanted {
+            for address in start.saturating_sub(around)..start + number("size") + around {
+                writeln!(lines, "{address:x}").unwrap();
+            }
+        }
+    }
+    assert!(!lines.is_empty(), "no code in {}", file.display());
+    lines
+}

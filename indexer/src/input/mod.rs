@@ -9,9 +9,14 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{Image, Store};
 
+mod compressed;
+mod debug;
+pub mod dwarf;
 pub mod elf;
 pub mod kallsyms;
 pub mod macho;
+#[cfg(test)]
+mod rows;
 
 /// What to read, and from where.
 #[derive(Clone, Debug, Default)]
@@ -20,14 +25,27 @@ pub struct ReadOptions {
     pub arch: Option<String>,
     /// Slice of a fat Mach-O by `LC_UUID`.
     pub uuid: Option<[u8; 16]>,
-    /// Separate debug files named by the user; each is taken only on a match.
+    /// Separate debug files, `.dSYM` bundles and `.dwp` packages named by the user;
+    /// each is taken only on a match.
     pub debug_files: Vec<PathBuf>,
-    /// Directories with `.build-id/xx/yyyy.debug` trees or debug files by name.
+    /// Directories with `.build-id/xx/yyyy.debug` trees or debug files by name,
+    /// also those that debug information refers to.
     pub debug_dirs: Vec<PathBuf>,
-    /// Also look beside the file and in the system's debug directories.
+    /// Also look beside the file, where debug information says that its parts were
+    /// written, and in the system's debug directories.
     pub auto_debug: bool,
+    /// Symbols only: no debug information is looked for, unpacked or kept.
+    pub names_only: bool,
     /// kallsyms: a `/proc/modules` file, for the modules' ends.
     pub modules: Option<PathBuf>,
+}
+
+impl ReadOptions {
+    /// True when files that nobody named may be looked for; then it is worth a
+    /// word that one is missing.
+    pub(crate) fn may_look(&self) -> bool {
+        self.auto_debug || !self.debug_dirs.is_empty()
+    }
 }
 
 /// Why an input cannot be read at all. (A damaged *part* is a warning in
@@ -154,7 +172,7 @@ pub struct Input<'store> {
 pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, InputError> {
     let path = binary_of(path)?.into_owned();
     let (data, file) = map_and_file(&path, store, is_input)?;
-    Ok(Input { path, data, file })
+    Ok(Input { path, data, file: file.map(|file| store.keep_file(file)) })
 }
 
 /// The file to read: `path` itself, or the binary inside it when it is a bundle.
@@ -227,6 +245,7 @@ fn is_input(start: &[u8]) -> bool {
 }
 
 /// Maps a file into the store and returns its bytes (empty for an empty file).
+/// The file itself is closed: thousands of companions keep no descriptors.
 ///
 /// # Errors
 /// [`InputError::Io`].
@@ -235,7 +254,7 @@ pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8
 }
 
 /// A file's bytes and the file itself.
-type Mapped<'store> = (&'store [u8], Option<&'store std::fs::File>);
+type Mapped<'store> = (&'store [u8], Option<std::fs::File>);
 
 /// At most this much is read from a pipe or a pseudo file.
 const MAX_UNMAPPED: u64 = 1 << 30;
@@ -276,7 +295,7 @@ fn map_and_file<'store>(
     // is an index that says what was read.
     #[allow(unsafe_code)]
     let map = unsafe { memmap2::Mmap::map(&file) }.map_err(|e| io("map", e))?;
-    Ok((store.keep_map(map), Some(store.keep_file(file))))
+    Ok((store.keep_map(map), Some(file)))
 }
 
 #[cfg(unix)]

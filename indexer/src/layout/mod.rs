@@ -7,6 +7,7 @@ use symidx::format::{
     self, Alias, Attrs, Display, ImageSection, Large, NONE, NameOnly, Record, Region, Segment,
 };
 
+use crate::lines::EncodedLines;
 use crate::model::{AddressKind, Image, NO_SECTION, Source, Symbol};
 use crate::normalise::{Extent, Normalised, Owner};
 
@@ -42,6 +43,8 @@ pub struct Plan<'data> {
     pub segments: Vec<Segment>,
     /// Sections of the input.
     pub sections: Vec<ImageSection>,
+    /// Lines and inlined functions.
+    pub lines: EncodedLines<'data>,
     /// Distinct names in storage order.
     pub names: NamePool<'data>,
     /// Bucket starts of the display names, and the end.
@@ -115,11 +118,15 @@ fn size32(size: u64) -> u32 {
 pub fn plan<'data>(
     image: &Image<'data>,
     normalised: Normalised<'data>,
+    lines: EncodedLines<'data>,
     options: LayoutOptions,
     report: &mut crate::model::Report,
 ) -> Result<Plan<'data>, LayoutError> {
-    let mut plan = Plan { hot_region: NONE, ..Plan::default() };
+    let mut plan = Plan { hot_region: NONE, lines, ..Plan::default() };
     let sections = place_sections(image, &mut plan);
+    for span in &mut plan.lines.spans {
+        span.section = sections.stored(span.section.get()).into();
+    }
     let owner_records = regions::place(image, &normalised, &sections, options, &mut plan, report)?;
     place_aliases(&normalised, &owner_records, &mut plan)?;
     place_names_only(&normalised, &sections, &mut plan)?;
@@ -214,6 +221,7 @@ fn owner_attrs(normalised: &Normalised<'_>, owner: &Owner) -> Attrs {
         (owner.part, Attrs::PART),
         (owner.folded, Attrs::FOLDED),
         (owner.listed_names > 1, Attrs::HAS_ALIASES),
+        (primary.source == Source::Dwarf, Attrs::DWARF),
         (!normalised.version(primary).is_empty(), Attrs::VERSIONED),
     ];
     Attrs::new(kind(primary), binding(primary), extent, flag_bits16(&flags))
@@ -252,7 +260,11 @@ fn name_attrs(normalised: &Normalised<'_>, symbol: &Symbol<'_>, flags: u16) -> A
         _ => format::Extent::Exact,
     };
     let versioned = !normalised.version(symbol).is_empty();
-    let flags = flags | flag_bits16(&[(versioned, Attrs::VERSIONED)]);
+    let flags = flags
+        | flag_bits16(&[
+            (versioned, Attrs::VERSIONED),
+            (symbol.source == Source::Dwarf, Attrs::DWARF),
+        ]);
     Attrs::new(kind(symbol), binding(symbol), extent, flags)
 }
 

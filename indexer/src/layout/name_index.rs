@@ -1,6 +1,9 @@
 //! Names: where each is stored, each distinct one once, and the hash order
 //! by which they are found.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use symidx::format::{LONG_NAME, NONE, bucket_of, fingerprint, name_hash};
 use zerocopy::little_endian::{U16, U32};
 
@@ -81,8 +84,8 @@ pub struct NamePool<'data> {
     symbols: Vec<Symbol<'data>>,
     names_only: Vec<Symbol<'data>>,
     versions: Vec<&'data [u8]>,
-    /// Names of sections and modules.
-    others: Vec<&'data [u8]>,
+    /// Names of sections, modules, and of functions and files that no symbol names.
+    others: Vec<Cow<'data, [u8]>>,
     /// log2 of the offsets' unit: 0 unless the names pass 4 GiB.
     pub shift: u32,
     /// Bytes of the names section.
@@ -91,7 +94,7 @@ pub struct NamePool<'data> {
 
 impl<'data> NamePool<'data> {
     /// Appends a name; returns its reference.
-    fn push(&mut self, number: u32, name: &StoredName<'data>) -> (u64, u16) {
+    fn push(&mut self, number: u32, name: &StoredName<'_>) -> (u64, u16) {
         let unit = 1u64 << self.shift;
         let start = self.size.next_multiple_of(unit);
         let length = u64::try_from(name.len()).unwrap_or(u64::MAX);
@@ -110,11 +113,11 @@ impl<'data> NamePool<'data> {
     }
 
     /// The names in storage order; each starts at a multiple of `1 << shift`.
-    pub fn iter(&self) -> impl Iterator<Item = StoredName<'data>> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = StoredName<'_>> + '_ {
         self.order.iter().map(|&number| self.name(number))
     }
 
-    fn name(&self, number: u32) -> StoredName<'data> {
+    fn name(&self, number: u32) -> StoredName<'_> {
         let mut at = usize::try_from(number).unwrap_or(usize::MAX);
         for symbols in [&self.symbols, &self.names_only] {
             if let Some(symbol) = symbols.get(at) {
@@ -127,7 +130,7 @@ impl<'data> NamePool<'data> {
             }
             at = at.saturating_sub(symbols.len());
         }
-        StoredName::unversioned(self.others.get(at).copied().unwrap_or_default())
+        StoredName::unversioned(self.others.get(at).map_or(&[], |name| name))
     }
 }
 
@@ -157,7 +160,9 @@ pub(super) fn place<'data>(
     };
     catalogue.fill(&references, plan);
     let symbols = normalised.names.len().saturating_add(normalised.names_only.len());
-    place_other_names(image, sections, count32(symbols)?, plan)?;
+    let symbols = count32(symbols)?;
+    place_other_names(image, sections, symbols, plan)?;
+    place_line_names(|name| catalogue.find(&order, &references, name), symbols, plan)?;
     let buckets = u32::try_from(order.len().div_ceil(NAMES_PER_BUCKET)).unwrap_or(u32::MAX);
     let mut next_bucket = 0;
     for (position, &(hash, entry)) in (0u32..).zip(&order) {
@@ -334,6 +339,21 @@ impl<'a, 'data> Catalogue<'a, 'data> {
         Some(references)
     }
 
+    /// Where an unversioned name is stored, if a symbol has it.
+    fn find(
+        &self,
+        order: &[(u32, u32)],
+        references: &[(U32, U16)],
+        name: &[u8],
+    ) -> Option<(U32, U16)> {
+        let hash = name_hash(name);
+        let first = order.partition_point(|&(other, _)| other < hash);
+        let mut equal = order.get(first..)?.iter().take_while(|&&(other, _)| other == hash);
+        let wanted = StoredName::unversioned(name);
+        let (_, entry) = equal.find(|&&(_, entry)| self.name(entry) == wanted)?;
+        references.get(usize::try_from(*entry).ok()?).copied()
+    }
+
     /// Writes the references into the plan's tables.
     fn fill(&self, references: &[(U32, U16)], plan: &mut Plan<'data>) {
         let reference =
@@ -356,6 +376,42 @@ impl<'a, 'data> Catalogue<'a, 'data> {
     }
 }
 
+/// Names of functions and files: a symbol's where one has it, else behind the others.
+fn place_line_names<'data>(
+    of_symbol: impl Fn(&[u8]) -> Option<(U32, U16)>,
+    symbols: u32,
+    plan: &mut Plan<'data>,
+) -> Result<(), LayoutError> {
+    let mut known = HashMap::new();
+    for (i, name) in std::mem::take(&mut plan.lines.function_names).into_iter().enumerate() {
+        let reference = match of_symbol(name) {
+            Some(reference) if !name.is_empty() => reference,
+            _ => store_once(name, symbols, &mut known, plan)?,
+        };
+        if let Some(function) = plan.lines.functions.get_mut(i) {
+            (function.name, function.name_len) = reference;
+        }
+    }
+    let mut directories: HashMap<Vec<u8>, (U32, U16)> = HashMap::new();
+    for (i, (directory, name)) in std::mem::take(&mut plan.lines.file_names).into_iter().enumerate()
+    {
+        let name = store_once(name, symbols, &mut known, plan)?;
+        let directory = match directories.get(&directory) {
+            Some(&reference) => reference,
+            None => {
+                let reference = store(Cow::Owned(directory.clone()), symbols, plan)?;
+                directories.insert(directory, reference);
+                reference
+            }
+        };
+        if let Some(file) = plan.lines.files.get_mut(i) {
+            (file.name, file.name_len) = name;
+            (file.directory, file.directory_len) = directory;
+        }
+    }
+    Ok(())
+}
+
 /// Names of sections and kernel modules, behind the symbols' names.
 fn place_other_names<'data>(
     image: &Image<'data>,
@@ -364,7 +420,7 @@ fn place_other_names<'data>(
     plan: &mut Plan<'data>,
 ) -> Result<(), LayoutError> {
     // Section names repeat in relocatable files (thousands of `.text.f`).
-    let mut known = std::collections::HashMap::new();
+    let mut known = HashMap::new();
     for (at, &i) in sections.order.iter().enumerate() {
         let name = image.sections.get(i).map_or(&[][..], |section| section.name);
         let (offset, len) = store_once(name, symbols, &mut known, plan)?;
@@ -389,20 +445,29 @@ fn place_other_names<'data>(
 fn store_once<'data>(
     name: &'data [u8],
     symbols: u32,
-    known: &mut std::collections::HashMap<&'data [u8], (U32, U16)>,
+    known: &mut HashMap<&'data [u8], (U32, U16)>,
+    plan: &mut Plan<'data>,
+) -> Result<(U32, U16), LayoutError> {
+    if let Some(&reference) = known.get(name) {
+        return Ok(reference);
+    }
+    let reference = store(Cow::Borrowed(name), symbols, plan)?;
+    known.insert(name, reference);
+    Ok(reference)
+}
+
+/// Stores a name that no symbol has.
+fn store<'data>(
+    name: Cow<'data, [u8]>,
+    symbols: u32,
     plan: &mut Plan<'data>,
 ) -> Result<(U32, U16), LayoutError> {
     if name.is_empty() {
         return Ok((0.into(), 0.into()));
     }
-    if let Some(&reference) = known.get(name) {
-        return Ok(reference);
-    }
     let number = symbols.saturating_add(count32(plan.names.others.len())?);
+    let (offset, len) = plan.names.push(number, &StoredName::unversioned(&name));
     plan.names.others.push(name);
-    let (offset, len) = plan.names.push(number, &StoredName::unversioned(name));
     let offset = u32::try_from(offset).map_err(|_| LayoutError::NamesTooLarge)?;
-    let reference = (offset.into(), len.into());
-    known.insert(name, reference);
-    Ok(reference)
+    Ok((offset.into(), len.into()))
 }

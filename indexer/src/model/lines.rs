@@ -89,7 +89,9 @@ pub struct UnitLines<'data> {
     /// Inline trees; every parent before its children.
     pub nodes: Vec<Node>,
     /// Pieces, sorted by (section, start, size); those of different functions may
-    /// overlap (folded code).
+    /// overlap (folded code, nested functions, inlined code that was moved out of
+    /// its function). Of these the one that starts last is the innermost; of
+    /// equal starts and sizes the later DIE, which has the greater root.
     pub pieces: Vec<Piece>,
     /// Rows of all pieces.
     pub rows: Vec<Row>,

@@ -12,6 +12,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 mod attrs;
 mod display;
+pub mod lines;
 mod name_hash;
 
 pub use attrs::{Attrs, Binding, Extent, Kind};
@@ -147,20 +148,35 @@ section_ids! {
     METADATA = 13, "metadata", Some(1);
     /// The names' bytes.
     NAMES = 14, "names", Some(1);
-    /// First entry of [`SectionId::DISPLAY`] of each bucket (`u32`), and the end.
-    DISPLAY_BUCKETS = 31, "display-buckets", Some(4);
-    /// Reserved: line rows.
-    LINES = 32, "lines", None;
-    /// Reserved: inline frames.
-    INLINES = 33, "inlines", None;
-    /// Reserved: file and directory names.
-    FILES = 34, "files", None;
+    /// Windows of line rows, end to end.
+    LINES = 32, "lines", Some(1);
+    /// Nodes: which function was inlined into which, and where it was called.
+    INLINES = 33, "inlines", Some(1);
+    /// Source files ([`lines::FileEntry`]).
+    FILES = 34, "files", Some(12);
     /// Reserved: packed names.
     PACKED_NAMES = 35, "packed-names", None;
     /// What is shown for names ([`Display`]), by name.
     DISPLAY = 36, "display-names", Some(16);
     /// The texts of the display names.
     DISPLAY_TEXT = 37, "display-text", Some(1);
+    /// Functions of rows and nodes ([`lines::FunctionEntry`]).
+    FUNCTIONS = 38, "functions", Some(12);
+    /// Stretches of address space with lines ([`lines::LineSpan`]), in key order.
+    LINE_SPANS = 39, "line-spans", Some(40);
+    /// Where each window starts, counted from its span's (`u32`), and the end of the last.
+    LINE_WINDOWS = 40, "line-windows", Some(4);
+    /// First entry of [`SectionId::DISPLAY`] of each bucket (`u32`), and the end.
+    DISPLAY_BUCKETS = 41, "display-buckets", Some(4);
+}
+
+impl SectionId {
+    /// True for the sections that a reader must know to answer with symbols:
+    /// all but metadata and what lines and display names are made of.
+    #[must_use]
+    pub const fn is_required(self) -> bool {
+        self.0 < Self::LINES.0 && self.0 != Self::METADATA.0
+    }
 }
 
 /// Encoding 0 of every section: as described for its id.

@@ -16,11 +16,14 @@
 
 use std::fmt::Write as _;
 
+use symidx::format::lines::{LineSpan, MAX_FRAMES};
 use symidx::format::{
     Attrs, Display, DisplayPiece, Header, LARGE_SIZE, Large, NONE, Record, Region, SectionEntry,
     SectionId,
 };
-use symidx::{Corrupt, DisplayName, FileOffset, ImageSectionId, Index, Kind, Match, Svma, Symbol};
+use symidx::{
+    Corrupt, DisplayName, FileOffset, Frames, ImageSectionId, Index, Kind, Match, Svma, Symbol,
+};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Makes every hash fit the bytes again: each section's, then the file's. For
@@ -128,6 +131,12 @@ impl<'a> Slow<'a> {
 /// ends, at most `limit` of them.
 pub(crate) fn borders(index: &Index<'_>, limit: usize) -> Vec<u64> {
     let mut all = vec![0, 1, u64::MAX, 1 << 32];
+    for span in table::<LineSpan>(index, SectionId::LINE_SPANS).iter().take(limit.min(64)) {
+        let base = span.base.get();
+        let end = base.wrapping_add(span.size.get());
+        all.extend([base.wrapping_sub(1), base, base.wrapping_add(37), base.wrapping_add(256)]);
+        all.extend([end.wrapping_sub(1), end]);
+    }
     let records: &[Record] = table(index, SectionId::RECORDS);
     for region in table::<Region>(index, SectionId::REGIONS) {
         let (base, size) = (region.base.get(), region.size.get());
@@ -190,6 +199,25 @@ impl Tally {
                 let _ = (alias.kind(), alias.binding());
             }
         }
+    }
+
+    fn frames(&mut self, frames: Frames<'_>, sink: &mut Sink) {
+        let _ = frames.symbol().map(|symbol| symbol.id());
+        let mut count = 0;
+        for frame in frames {
+            count += 1;
+            let Some(frame) = self.take(frame) else { continue };
+            if let Some(function) = frame.function() {
+                let _ = write!(sink, "{function}");
+            }
+            let (declared_in, declared) = frame.declared();
+            for file in [frame.file(), declared_in].into_iter().flatten() {
+                let _ = write!(sink, "{file} {} {}", file.directory(), file.name());
+            }
+            let _ = (frame.line(), frame.column(), declared, frame.is_inlined());
+        }
+        // The last may be an error.
+        assert!(count <= MAX_FRAMES + 1, "{count} frames");
     }
 
     fn display(&mut self, display: Result<Option<DisplayName<'_>>, Corrupt>, sink: &mut Sink) {
@@ -260,6 +288,19 @@ pub(crate) fn ask_everything(index: &Index<'_>, addresses: &[u64], limit: usize)
                 tally.symbol(&symbol, &mut sink);
             }
         }
+        let frames = [
+            index.frames(svma),
+            index.frames_return(svma),
+            index.frames_offset(FileOffset(address)),
+        ];
+        let in_sections = (0..known_sections)
+            .chain([u32::MAX])
+            .map(|section| index.frames_in(ImageSectionId(section), address));
+        for answer in frames.into_iter().chain(in_sections) {
+            if let Some(frames) = tally.take(answer) {
+                tally.frames(frames, &mut sink);
+            }
+        }
         tally.take(index.unnamed_function(svma));
         let _ = (index.svma_of(FileOffset(address)), index.file_offset_of(svma));
         let _ = index.is_code(svma);
@@ -304,6 +345,7 @@ pub(crate) fn ask_everything(index: &Index<'_>, addresses: &[u64], limit: usize)
     let _ = (index.input_size(), index.inputs_digest(), index.identity(), index.is_64());
     let _ = (index.is_big_endian(), index.symbol_count(), index.alias_count());
     let _ = (index.names_only_count(), index.metadata_bytes().len());
+    let _ = (index.has_lines(), index.line_counts());
     let _ = index.display_name_count();
     tally
 }

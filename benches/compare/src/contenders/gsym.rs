@@ -91,12 +91,7 @@ impl Contender for GsymLlvm {
 
     /// Becomes `llvm-gsymutil`: the process that is measured is the tool itself.
     fn build(binary: &Path, out: &Path) -> Result<()> {
-        let tool = find(&[
-            "llvm-gsymutil-19",
-            "llvm-gsymutil",
-            "/usr/lib/llvm-19/bin/llvm-gsymutil",
-        ])
-        .ok_or("llvm-gsymutil is not installed")?;
+        let tool = llvm_gsymutil().ok_or("llvm-gsymutil is not installed")?;
         let mut command = Command::new(tool);
         command
             .arg("--convert")
@@ -111,6 +106,11 @@ impl Contender for GsymLlvm {
     fn open(artifact: &Path, _base: u64) -> Result<Opened> {
         open(artifact)
     }
+}
+
+/// LLVM's converter, the newest that is installed.
+pub fn llvm_gsymutil() -> Option<PathBuf> {
+    find(&["llvm-gsymutil-19", "llvm-gsymutil", "/usr/lib/llvm-19/bin/llvm-gsymutil"])
 }
 
 /// First of `tools` that exists, by absolute path or on PATH.

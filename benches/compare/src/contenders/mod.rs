@@ -10,6 +10,8 @@ pub mod std_records;
 mod symcache;
 mod symidx;
 
+pub use gsym::llvm_gsymutil;
+
 use std::hint::black_box;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};

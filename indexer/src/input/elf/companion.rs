@@ -11,12 +11,11 @@ use object::elf;
 
 use super::bytes;
 use super::header::File;
+use super::places::{self, hex};
 use super::{is_elf, notes};
+use crate::input::debug::own_directories;
 use crate::input::{ReadOptions, map_file};
 use crate::model::{Report, Store};
-
-/// Where distributions install separate debug files.
-const SYSTEM_DEBUG_DIR: &str = "/usr/lib/debug";
 
 /// What a debug file of the main file must match.
 pub(super) struct Wanted<'a, 'data> {
@@ -98,7 +97,7 @@ impl Wanted<'_, '_> {
         report: &mut Report,
     ) -> Vec<Found<'store>> {
         let mut found = Vec::new();
-        for path in &options.debug_files {
+        for path in options.debug_files.iter().filter(|path| !places::is_package(path)) {
             if !path.exists() {
                 report
                     .warn(format!("debug file {}: not found; went on without it", path.display()));
@@ -127,12 +126,11 @@ impl Wanted<'_, '_> {
 
     fn places(&self, options: &ReadOptions) -> Vec<(PathBuf, Proof)> {
         let mut places = Vec::new();
-        let system = options.auto_debug.then(|| PathBuf::from(SYSTEM_DEBUG_DIR));
-        if let Some(file) = self.build_id.and_then(build_id_path) {
-            let roots = options.debug_dirs.iter().chain(&system);
-            places.extend(roots.map(|root| (root.join(&file), Proof::BuildId)));
+        if let Some(id) = self.build_id {
+            let files = places::by_build_id(id, options);
+            places.extend(files.into_iter().map(|path| (path, Proof::BuildId)));
         }
-        if let Some(name) = self.link.and_then(|link| file_name(link.name)) {
+        if let Some(name) = self.link.and_then(|link| places::file_name(link.name)) {
             let own = own_directories(self.path);
             if options.auto_debug {
                 for directory in &own {
@@ -143,7 +141,7 @@ impl Wanted<'_, '_> {
             for root in &options.debug_dirs {
                 places.push((root.join(&name), Proof::Crc));
             }
-            for root in options.debug_dirs.iter().chain(&system) {
+            for root in places::roots(options) {
                 for directory in own.iter().filter(|directory| directory.is_absolute()) {
                     let below = directory.strip_prefix("/").unwrap_or(directory);
                     places.push((root.join(below).join(&name), Proof::Crc));
@@ -162,7 +160,12 @@ impl Wanted<'_, '_> {
         report: &mut Report,
     ) -> Option<Found<'store>> {
         // A device or a pipe with the right name must not be opened.
-        if !path.metadata().ok()?.is_file() || self.is_the_file_itself(path) {
+        let metadata = path.metadata().ok()?;
+        if !metadata.is_file() || self.is_the_file_itself(path) {
+            return None;
+        }
+        // How debuginfod's client remembers that there is none.
+        if metadata.len() == 0 && proof == Proof::BuildId {
             return None;
         }
         let mut refuse = |reason: String| {
@@ -238,43 +241,4 @@ fn same_code(main: &File<'_>, candidate: &File<'_>) -> bool {
     let mut count = 0usize;
     let same = code(main).eq(code(candidate).inspect(|_| count = count.saturating_add(1)));
     same && count > 0 && code(main).all(|(_, bytes)| !bytes.is_empty())
-}
-
-/// `.build-id/xx/yyyy.debug`.
-fn build_id_path(id: &[u8]) -> Option<PathBuf> {
-    let (first, rest) = id.split_first().filter(|(_, rest)| !rest.is_empty())?;
-    Some(Path::new(".build-id").join(hex(&[*first])).join(format!("{}.debug", hex(rest))))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// The directory of a file as it was named, and the one it is really in.
-fn own_directories(path: &Path) -> Vec<PathBuf> {
-    let named = path.parent().map(|parent| {
-        if parent.as_os_str().is_empty() { PathBuf::from(".") } else { parent.to_path_buf() }
-    });
-    let real = path.canonicalize().ok().and_then(|path| path.parent().map(Path::to_path_buf));
-    let mut directories: Vec<_> = named.into_iter().chain(real).collect();
-    directories.dedup();
-    directories
-}
-
-#[cfg(unix)]
-fn file_name(name: &[u8]) -> Option<PathBuf> {
-    use std::os::unix::ffi::OsStrExt as _;
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(name)))
-}
-
-#[cfg(not(unix))]
-fn file_name(name: &[u8]) -> Option<PathBuf> {
-    // A name that is a path here (`C:x`, `a\b`) is none.
-    let path = PathBuf::from(std::str::from_utf8(name).ok()?);
-    (path.file_name() == Some(path.as_os_str())).then_some(path)
 }

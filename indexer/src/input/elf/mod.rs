@@ -10,7 +10,7 @@
 //!                                            ▲
 //!              sections or PT_DYNAMIC ───────┤
 //!              .gnu_debugdata ───────────────┤
-//!              separate debug file ──────────┤
+//!              separate debug file ──────────┤─▶ debug info (sections, companions)
 //!              plt (relocations + stubs) ────┘
 //! ```
 
@@ -19,7 +19,7 @@ use std::path::Path;
 use object::elf;
 
 use self::bytes::Budget;
-use self::companion::{DebugLink, Found, Wanted};
+use self::debug_info::Search;
 use self::dynamic::Dynamic;
 use self::header::File;
 use self::layout::{Layout, Place};
@@ -27,10 +27,14 @@ use self::opd::Descriptors;
 use self::symbols::{Context, Table};
 use self::versions::{VersionTables, Versions};
 use super::{InputError, ReadOptions};
-use crate::model::{AddressKind, Companion, Format, Image, Report, Source, Store};
+use crate::model::{AddressKind, Format, Image, Report, Source, Store};
 
 mod bytes;
 mod companion;
+mod debug_alt;
+mod debug_info;
+mod debug_sections;
+mod debug_split;
 mod debugdata;
 mod dynamic;
 mod header;
@@ -38,8 +42,12 @@ mod layout;
 mod machine;
 mod notes;
 mod opd;
+mod places;
 mod plt;
+mod relocate;
+mod relocate_types;
 mod rules;
+mod skeletons;
 mod stubs;
 mod symbols;
 mod versions;
@@ -110,7 +118,7 @@ pub fn read<'store>(
     let main = Main::new(file, layout);
     let has_symtab = main.read_own_tables(&mut image);
     main.read_debug_data(path, store, &mut image);
-    main.read_debug_files(path, has_symtab, options, store, &mut image);
+    main.read_debug_info(&Search { path, options, store }, has_symtab, &mut image);
     plt::read(&main.file, &main.layout.places, main.dynamic.as_ref(), store, &mut image);
     image.sections = main.layout.sections;
     Ok(image)
@@ -197,8 +205,13 @@ impl<'data> Main<'data> {
             Some(data) => debugdata::unpack(data),
             None => Err("a section outside the file".to_owned()),
         };
-        let result = unpacked
-            .and_then(|data| self.read_companion(path, store.keep(data), Source::DebugData, image));
+        let whose = ".gnu_debugdata";
+        let file =
+            unpacked.and_then(|data| self.parse_companion(path, store.keep(data), whose, image));
+        let result = file.and_then(|file| {
+            let read = self.read_companion(&file, Source::DebugData, whose, image);
+            read.then_some(()).ok_or_else(|| "no symbol table".to_owned())
+        });
         if let Err(found) = result {
             image.report.warn(format!(
                 ".gnu_debugdata: expected an xz-compressed ELF file, found {found}; kept the other tables"
@@ -206,45 +219,14 @@ impl<'data> Main<'data> {
         }
     }
 
-    /// Adds the symbols of separate debug files: those that were named, else,
-    /// when the file has no symbol table of its own, the first that is found.
-    fn read_debug_files(
-        &self,
-        path: &Path,
-        has_symtab: bool,
-        options: &ReadOptions,
-        store: &'data Store,
-        image: &mut Image<'data>,
-    ) {
-        let link = DebugLink::read(&self.file, &mut image.report);
-        let build_id = image.build_id.clone();
-        let wanted = Wanted { path, file: &self.file, build_id: build_id.as_deref(), link };
-        let mut found = wanted.named(options, store, &mut image.report);
-        if found.is_empty() && !has_symtab {
-            found.extend(wanted.search(options, store, &mut image.report));
-        }
-        for file in found {
-            match self.read_companion(&file.path, file.data, Source::DebugFile, image) {
-                Ok(()) => {
-                    let Found { path, data } = file;
-                    image.companions.push(Companion { path, role: "debug file", data });
-                }
-                Err(found) => image.report.warn(format!(
-                    "debug file {}: expected an ELF file with a symbol table, found {found}; did not use it",
-                    file.path.display()
-                )),
-            }
-        }
-    }
-
-    /// Adds the symbol table of another file of the same program.
-    fn read_companion(
+    /// A companion's headers, when it is a file for the same machine.
+    fn parse_companion(
         &self,
         path: &Path,
         data: &'data [u8],
-        source: Source,
+        whose: &str,
         image: &mut Image<'data>,
-    ) -> Result<(), String> {
+    ) -> Result<File<'data>, String> {
         let mut report = Report::default();
         let file = File::parse(path, data, &mut report).map_err(|error| error.to_string())?;
         if (file.machine, file.is_64, file.endian)
@@ -252,27 +234,36 @@ impl<'data> Main<'data> {
         {
             return Err("a file for another machine".to_owned());
         }
-        let tables = section_tables(&file, elf::SHT_SYMTAB, source, &mut report);
-        let whose = match source {
-            Source::DebugData => ".gnu_debugdata".to_owned(),
-            _ => format!("debug file {}", path.display()),
-        };
         for warning in report.warnings {
             image.report.warn(format!("{whose}: {warning}"));
         }
-        if tables.is_empty() {
-            return Err("no symbol table".to_owned());
+        Ok(file)
+    }
+
+    /// Adds the symbol table of another file of the same program; false when
+    /// it has none.
+    fn read_companion(
+        &self,
+        file: &File<'data>,
+        source: Source,
+        whose: &str,
+        image: &mut Image<'data>,
+    ) -> bool {
+        let mut report = Report::default();
+        let tables = section_tables(file, elf::SHT_SYMTAB, source, &mut report);
+        for warning in report.warnings {
+            image.report.warn(format!("{whose}: {warning}"));
         }
-        let places = layout::match_sections(&self.layout, &self.file, &file);
+        let places = layout::match_sections(&self.layout, &self.file, file);
         let context = Context {
-            file: &file,
+            file,
             places: &places,
             descriptors: &self.descriptors,
             versions: &Versions::default(),
             kernel: self.kernel,
         };
         read_tables(&context, &tables, image);
-        Ok(())
+        !tables.is_empty()
     }
 }
 

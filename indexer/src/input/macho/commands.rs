@@ -34,6 +34,12 @@ pub(super) struct Sect<'data> {
     pub(super) first_indirect: u32,
     /// Bytes of one stub (`reserved2`).
     pub(super) stub_size: u32,
+    /// The segment it says it is in; an object has one segment for all of them.
+    pub(super) segment: &'data [u8],
+    /// Where its bytes are, and how many the file says there are.
+    pub(super) contents: Place,
+    /// Its relocation records.
+    pub(super) relocations: Place,
 }
 
 /// One segment, with what only this format needs.
@@ -275,6 +281,12 @@ fn sect<S: object::read::macho::Section<Endian = Endianness>>(
         kind,
         first_indirect: record.reserved1(endian),
         stub_size: record.reserved2(endian),
+        segment: record.segment_name(),
+        contents: Place { offset: record.offset(endian).into(), count: size },
+        relocations: Place {
+            offset: record.reloff(endian).into(),
+            count: record.nreloc(endian).into(),
+        },
     }
 }
 

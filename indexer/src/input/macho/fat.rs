@@ -182,22 +182,39 @@ fn fits(slice: &Slice, options: &ReadOptions) -> bool {
         && options.uuid.is_none_or(|wanted| slice.uuid == Some(wanted))
 }
 
+/// A UUID as it is usually written.
+pub(super) fn uuid_text(uuid: &[u8; 16]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::new();
+    for (place, byte) in uuid.iter().enumerate() {
+        if matches!(place, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02X}");
+    }
+    text
+}
+
+/// The usable images of a thin or fat file, with what they are.
+pub(super) fn images(data: &[u8]) -> Vec<(Slice, &[u8])> {
+    if is_fat(data) {
+        let entries = entries(data).unwrap_or_default().into_iter();
+        return entries.filter_map(|entry| Some((entry.slice, entry.bytes.ok()?))).collect();
+    }
+    let Some((arch, uuid)) = identity(data) else { return Vec::new() };
+    vec![(Slice { arch, uuid, offset: 0, size: bytes::length(data) }, data)]
+}
+
 /// What the options ask for, in words.
 fn wish(options: &ReadOptions) -> Option<String> {
-    use std::fmt::Write as _;
     let mut words = options.arch.clone().unwrap_or_default();
     if let Some(uuid) = options.uuid {
         if !words.is_empty() {
             words.push(' ');
         }
         words.push_str("with UUID ");
-        for (place, byte) in uuid.iter().enumerate() {
-            if matches!(place, 4 | 6 | 8 | 10) {
-                words.push('-');
-            }
-            // Writing to a String cannot fail.
-            let _ = write!(words, "{byte:02X}");
-        }
+        words.push_str(&uuid_text(&uuid));
     }
     (!words.is_empty()).then_some(words)
 }

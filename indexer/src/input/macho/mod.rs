@@ -1,9 +1,10 @@
-//! Mach-O input: one slice of a file in, one [`Image`] out.
+//! Mach-O input: one slice of a file and its companions in, one [`Image`] out.
 //!
 //! In: the bytes of a thin or fat file (or of the binary in a `.dSYM` bundle).
 //! Out: its symbols without the underscore that the format adds, its sections,
-//! its segments and its function starts. This module never decides which symbol
-//! wins, never reads DWARF, and never trusts a count or an offset of the file.
+//! its segments, its function starts and its debug information. This module never
+//! decides which symbol wins, never parses DWARF, and never trusts a count or an
+//! offset of the file.
 //!
 //! Choices made here, each a function with its own test:
 //! - `__mh_execute_header` and any other symbol that lies in no section is kept
@@ -24,12 +25,22 @@ use object::Endianness;
 use object::macho;
 use object::read::macho::MachHeader;
 
+use self::commands::Commands;
+use self::debug_info::Search;
+use self::layout::Layout;
 use super::{Identified, InputError, ReadOptions};
-use crate::model::{AddressKind, Format, Image, Machine, Report, Store};
+use crate::model::{AddressKind, DwarfSections, Format, Image, Machine, Report, Store};
 
 mod arch;
+mod archive;
 mod bytes;
 mod commands;
+mod debug_file;
+mod debug_info;
+mod debug_map;
+mod debug_sections;
+#[cfg(test)]
+mod debug_tests;
 mod dsym;
 mod fat;
 mod layout;
@@ -73,7 +84,8 @@ pub fn read<'store>(
     options: &ReadOptions,
 ) -> Result<Image<'store>, InputError> {
     let chosen = fat::choose(path, data, options)?;
-    let mut image = read_thin(path, chosen.bytes, chosen.offset, store)?;
+    let search = Search { path, options, store };
+    let mut image = read_thin(chosen.bytes, chosen.offset, &search)?;
     image.slice = chosen.is_slice.then_some((chosen.offset, bytes::length(chosen.bytes)));
     Ok(image)
 }
@@ -95,18 +107,17 @@ pub(super) fn identify(
 
 /// Reads one thin image; `offset` is where it lies in the file, for messages.
 fn read_thin<'store>(
-    path: &Path,
     slice: &'store [u8],
     offset: u64,
-    store: &'store Store,
+    search: &Search<'_, 'store>,
 ) -> Result<Image<'store>, InputError> {
     if let Some(header) = header_of::<macho::MachHeader64<Endianness>>(slice) {
-        read_with(path, slice, header, offset, store)
+        read_with(slice, header, offset, search)
     } else if let Some(header) = header_of::<macho::MachHeader32<Endianness>>(slice) {
-        read_with(path, slice, header, offset, store)
+        read_with(slice, header, offset, search)
     } else {
         Err(InputError::Malformed {
-            path: path.to_path_buf(),
+            path: search.path.to_path_buf(),
             offset: Some(offset),
             expected: "a whole Mach-O header".to_owned(),
             found: format!("{} bytes", slice.len()),
@@ -120,19 +131,70 @@ fn header_of<M: MachHeader>(slice: &[u8]) -> Option<&M> {
     bytes::read_at::<M>(slice, 0).filter(|header| header.is_supported())
 }
 
+/// One image taken apart.
+struct Thin<'data, M: MachHeader> {
+    slice: &'data [u8],
+    endian: Endianness,
+    cpu: macho::CpuType,
+    subtype: macho::CpuSubtype,
+    commands: Commands<'data>,
+    layout: Layout<'data>,
+    style: symbols::Style,
+    table: symbols::Table<'data, M::Nlist>,
+}
+
+impl<'data, M: MachHeader<Endian = Endianness>> Thin<'data, M> {
+    fn read(slice: &'data [u8], header: &M, report: &mut Report) -> Self {
+        let endian = if header.is_big_endian() { Endianness::Big } else { Endianness::Little };
+        let file_type = header.filetype(endian);
+        let commands = commands::walk(slice, header, endian, report);
+        let cpu = header.cputype(endian);
+        let style = symbols::Style {
+            thumb: cpu == macho::CPU_TYPE_ARM,
+            object: file_type == macho::MH_OBJECT,
+        };
+        Self {
+            slice,
+            endian,
+            cpu,
+            subtype: header.cpusubtype(endian),
+            layout: Layout::new(&commands, file_type),
+            table: symbols::Table::new(slice, endian, &commands, report),
+            style,
+            commands,
+        }
+    }
+
+    /// Its debug sections; `label` goes before each warning.
+    fn debug_sections(
+        &self,
+        label: &str,
+        store: &'data Store,
+        report: &mut Report,
+    ) -> DwarfSections<'data> {
+        let value = |index| self.table.value(index);
+        let source = debug_sections::Source {
+            slice: self.slice,
+            sections: &self.commands.sections,
+            endian: self.endian,
+            values: if self.style.object { Some(&value) } else { None },
+            label,
+        };
+        debug_sections::load(&source, store, report)
+    }
+}
+
 /// Reads an image whose width is known.
 fn read_with<'store, M: MachHeader<Endian = Endianness>>(
-    path: &Path,
     slice: &'store [u8],
     header: &'store M,
     offset: u64,
-    store: &'store Store,
+    search: &Search<'_, 'store>,
 ) -> Result<Image<'store>, InputError> {
     let endian = if header.is_big_endian() { Endianness::Big } else { Endianness::Little };
-    let file_type = header.filetype(endian);
-    if file_type == macho::MH_CORE {
+    if header.filetype(endian) == macho::MH_CORE {
         return Err(InputError::Malformed {
-            path: path.to_path_buf(),
+            path: search.path.to_path_buf(),
             offset: Some(offset),
             expected: "a Mach-O executable, library, bundle or object".to_owned(),
             found: "a core file".to_owned(),
@@ -140,38 +202,36 @@ fn read_with<'store, M: MachHeader<Endian = Endianness>>(
         });
     }
     let mut report = Report::default();
-    let commands = commands::walk(slice, header, endian, &mut report);
-    let cpu = header.cputype(endian);
-    let subtype = header.cpusubtype(endian);
-    let thumb = cpu == macho::CPU_TYPE_ARM;
-    let layout = layout::Layout::new(&commands, file_type);
-    let table = symbols::Table::<M::Nlist>::new(slice, endian, &commands, &mut report);
-    let style = symbols::Style { thumb, object: file_type == macho::MH_OBJECT };
-    let mut symbols = table.symbols(&layout, style, &mut report);
-    stubs::add(slice, endian, &commands, &layout, &table, store, &mut symbols, &mut report);
-    let function_starts = starts::read(slice, &commands, &layout, thumb, &mut report);
+    let thin = Thin::read(slice, header, &mut report);
+    let machine = Machine {
+        number: thin.cpu.0,
+        subtype: thin.subtype.id().0,
+        name: arch::name(thin.cpu, thin.subtype),
+        is_64: header.is_type_64(),
+        big_endian: header.is_big_endian(),
+    };
+    let mut symbols = thin.table.symbols(&thin.layout, thin.style, &mut report);
+    let added = debug_info::read(&thin, &machine, &symbols, search, &mut report);
+    symbols.extend(added.symbols);
+    let Thin { commands, layout, table, .. } = &thin;
+    stubs::add(slice, endian, commands, layout, table, search.store, &mut symbols, &mut report);
+    let function_starts = starts::read(slice, commands, layout, thin.style.thumb, &mut report);
     Ok(Image {
         format: Format::MachO,
         addresses: AddressKind::Svma,
-        machine: Machine {
-            number: cpu.0,
-            subtype: subtype.id().0,
-            name: arch::name(cpu, subtype),
-            is_64: header.is_type_64(),
-            big_endian: header.is_big_endian(),
-        },
+        machine,
         build_id: None,
-        uuid: commands.uuid,
+        uuid: thin.commands.uuid,
         slice: None,
-        segments: layout.segments,
-        sections: layout.sections,
+        segments: thin.layout.segments,
+        sections: thin.layout.sections,
         modules: Vec::new(),
         versions: Vec::new(),
         symbols,
         function_starts,
         holes: Vec::new(),
-        debug: Vec::new(),
-        companions: Vec::new(),
+        debug: added.debug,
+        companions: added.companions,
         report,
     })
 }

@@ -3,7 +3,7 @@
 //! table can honestly hold.
 
 use object::Endianness;
-use object::macho::{self, SymbolDesc, SymbolFlags};
+use object::macho::{self, SymbolDesc, SymbolFlags, SymbolStab};
 use object::read::macho::Nlist;
 
 use super::bytes;
@@ -84,6 +84,34 @@ impl<'data, N: Nlist<Endian = Endianness>> Table<'data, N> {
         let record = self.records.get(usize::try_from(index).ok()?)?;
         let name = string(self.strings, record.n_strx(self.endian), budget).ok()?;
         Some(without_underscore(name))
+    }
+
+    /// Debugger entries in table order: kind, value and name as they are.
+    pub(super) fn stabs(&self) -> impl Iterator<Item = (SymbolStab, u64, &'data [u8])> {
+        let mut budget = self.budget();
+        self.records.iter().filter_map(move |record| {
+            let kind = record.n_type().stab()?;
+            let name = string(self.strings, record.n_strx(self.endian), &mut budget);
+            Some((kind, record.n_value(self.endian).into(), name.unwrap_or_default()))
+        })
+    }
+
+    /// Names, as they are, and values of what is defined in a section.
+    pub(super) fn definitions(&self) -> impl Iterator<Item = (&'data [u8], u64)> {
+        let mut budget = self.budget();
+        let defined =
+            self.records.iter().filter(|record| is_absolute(record.n_type()) == Ok(false));
+        defined.filter_map(move |record| {
+            let name = string(self.strings, record.n_strx(self.endian), &mut budget).ok()?;
+            Some((name, record.n_value(self.endian).into()))
+        })
+    }
+
+    /// The value of the record with that index, if it is defined in a section.
+    pub(super) fn value(&self, index: u32) -> Option<u64> {
+        let record = self.records.get(usize::try_from(index).ok()?)?;
+        let defined = is_absolute(record.n_type()) == Ok(false);
+        defined.then(|| record.n_value(self.endian).into())
     }
 
     /// A fresh budget for this table's names.

@@ -231,6 +231,14 @@ fn fat(wide: bool, slices: &[(u32, u32, &[u8])]) -> Vec<u8> {
     out
 }
 
+/// A fat file of whole thin ones.
+pub(super) fn fat_of(images: &[Vec<u8>]) -> Vec<u8> {
+    let word = |image: &[u8], at: usize| u32::from_le_bytes(image[at..at + 4].try_into().unwrap());
+    let slices: Vec<_> =
+        images.iter().map(|image| (word(image, 4), word(image, 8), &image[..])).collect();
+    fat(false, &slices)
+}
+
 fn options(arch: &str) -> ReadOptions {
     ReadOptions { arch: Some(arch.to_owned()), ..ReadOptions::default() }
 }

@@ -93,6 +93,23 @@ fn build_id_trees_are_checked_by_the_note_inside() {
     assert!(warning(&image).contains("build-id"));
 }
 
+/// debuginfod's client leaves an empty file where a server had none.
+#[test]
+fn an_empty_file_of_a_build_id_is_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let id = read_file("debuglink/buildid/app", &Store::new(), &ReadOptions::default()).build_id;
+    let hex = crate::build::hex(&id.unwrap());
+    let path = directory.path().join(".build-id").join(&hex[..2]);
+    std::fs::create_dir_all(&path).unwrap();
+    std::fs::write(path.join(format!("{}.debug", &hex[2..])), b"").unwrap();
+    let debug_dirs = vec![directory.path().to_owned()];
+    let store = Store::new();
+    let options = ReadOptions { debug_dirs, ..ReadOptions::default() };
+    let image = read_file("debuglink/buildid/app", &store, &options);
+    assert!(image.companions.is_empty());
+    assert_eq!(image.report.warnings, [""; 0]);
+}
+
 #[test]
 fn named_debug_files_are_taken_only_on_a_match() {
     let with =

@@ -14,10 +14,14 @@ use std::path::{Path, PathBuf};
 use crate::input::{InputError, ReadOptions};
 use crate::model::{Image, Source, Store, Symbol};
 
+mod alt;
 mod builder;
 mod cases;
 mod companions;
+mod debug;
 mod hostile;
+mod relocated;
+mod split;
 mod stubs;
 mod tables;
 

@@ -1,0 +1,271 @@
+//! `symidx addr2line`: GNU addr2line's command line, input and output.
+//!
+//! In: an index or a binary, and addresses as arguments or on standard input.
+//! Out: per address what GNU addr2line prints, each answer before the next
+//! question is waited for, so that perf can hold a conversation with it.
+
+mod answer;
+mod find;
+mod number;
+mod options;
+mod response;
+
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead as _, BufReader, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::ColorChoice;
+use symidx::Index;
+
+use crate::failure::{Failure, exit};
+use crate::options::ReadArgs;
+use crate::output::Output;
+use crate::source::{self, Source};
+use crate::ui::Ui;
+
+use answer::Writer;
+use find::Finder;
+use number::{Asked, asked};
+use options::{Options, Request};
+
+/// The name of the verb and of the program it stands in for.
+const NAME: &str = "addr2line";
+/// What GNU addr2line reads of a line at once; the rest is a line of its own.
+const MAX_LINE: usize = 99;
+/// Written once this many bytes have gathered, even if more lines are at hand.
+const FULL: usize = 64 * 1024;
+
+/// A call that is to be answered as addr2line answers it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    program: String,
+    words: Vec<OsString>,
+}
+
+/// The verb for help, manual page and completions.
+pub(crate) fn command() -> clap::Command {
+    options::command()
+}
+
+/// The call that a command line makes: by the program's name, or as a verb
+/// behind the global options. Its own options are not for clap to judge.
+pub(crate) fn called(arguments: &[OsString]) -> Option<Call> {
+    let (program, words) = arguments.split_first()?;
+    let stem = Path::new(program).file_name().and_then(OsStr::to_str).unwrap_or("");
+    let stem = stem.strip_suffix(".exe").unwrap_or(stem);
+    if stem == NAME || stem.strip_suffix(NAME).is_some_and(|before| before.ends_with('-')) {
+        let program = program.to_string_lossy().into_owned();
+        return Some(Call { program, words: words.to_vec() });
+    }
+    let mut words = words;
+    while let Some((word, rest)) = words.split_first() {
+        words = match word.to_str() {
+            Some("-q" | "--quiet") => rest,
+            Some("--color") => rest.get(1..)?,
+            Some(word) if word.starts_with("--color=") => rest,
+            Some(NAME) => return Some(Call { program: NAME.to_owned(), words: rest.to_vec() }),
+            _ => return None,
+        };
+    }
+    None
+}
+
+/// Answers a call.
+pub(crate) fn main(call: Call) -> ExitCode {
+    let Call { program, words } = call;
+    let done = response::expand(words).and_then(|words| match options::parse(words) {
+        Ok(Request::Answer(options)) => run(&options),
+        Ok(Request::Help) => print(&options::help(&program).to_string()),
+        Ok(Request::Version) => print(&format!(
+            "symidx {NAME} {} (options and output of GNU {NAME})\n",
+            env!("CARGO_PKG_VERSION")
+        )),
+        Err(complaint) => Err(format!(
+            "{complaint}\nUsage: {program} [option(s)] [addr(s)]; see {program} --help"
+        )),
+    });
+    match done {
+        Ok(()) => ExitCode::from(exit::OK),
+        Err(complaint) => {
+            complain(&program, &complaint);
+            ExitCode::from(exit::SOME_FAILED)
+        }
+    }
+}
+
+fn complain(program: &str, complaint: &str) {
+    // Nothing to say ends the program as silently as it ends GNU's.
+    let mut lines = complaint.lines();
+    let mut out = std::io::stderr().lock();
+    if let Some(first) = lines.next() {
+        let _ = writeln!(out, "{}", crate::text::printable(&format!("{program}: {first}")));
+    }
+    for line in lines {
+        let _ = writeln!(out, "{}", crate::text::printable(line));
+    }
+}
+
+fn print(text: &str) -> Result<(), String> {
+    let mut output = Output::default();
+    output.buffer().extend_from_slice(text.as_bytes());
+    flush(&mut output)
+}
+
+/// A reader that has gone is no failure; what follows is for nobody.
+fn flush(output: &mut Output) -> Result<(), String> {
+    match output.flush() {
+        Ok(()) => Ok(()),
+        Err(Failure::Closed) => std::process::exit(exit::OK.into()),
+        Err(failure) => Err(failure.to_string()),
+    }
+}
+
+fn run(options: &Options) -> Result<(), String> {
+    let file = options.file.as_deref().unwrap_or(OsStr::new("a.out"));
+    let index = open(Path::new(file))?;
+    let section = match &options.section {
+        None => None,
+        Some(name) => match index.section_by_name(name.as_encoded_bytes()) {
+            Ok(Some(section)) => Some(section),
+            Ok(None) => {
+                let (file, name) = (file.display(), name.display());
+                return Err(format!("{file}: cannot find section {name}"));
+            }
+            Err(corrupt) => return Err(format!("{}: {corrupt}", file.display())),
+        },
+    };
+    let careful = std::io::stdout().is_terminal();
+    let mut session = Session {
+        finder: Finder::new(&index, section),
+        writer: Writer::new(options, index.is_64(), careful),
+        output: Output::default(),
+        mask: if index.is_64() { u64::MAX } else { u32::MAX.into() },
+    };
+    match options.asked.is_empty() {
+        true => session.converse()?,
+        false => {
+            for text in &options.asked {
+                session.answer(text.as_encoded_bytes())?;
+            }
+        }
+    }
+    flush(&mut session.output)?;
+    match session.finder.damage() {
+        Some(corrupt) => Err(format!("{}: answers are missing: {corrupt}", file.display())),
+        None => Ok(()),
+    }
+}
+
+/// Opens the index of a file, with GNU's words when there is none to be had.
+fn open(file: &Path) -> Result<Index<'static>, String> {
+    let name = file.display();
+    match file.metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(format!("'{name}': No such file"));
+        }
+        Err(error) => return Err(format!("Warning: could not locate '{name}'.  reason: {error}")),
+        Ok(metadata) if metadata.is_dir() => {
+            return Err(format!("Warning: '{name}' is a directory"));
+        }
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(format!("Warning: '{name}' is not an ordinary file"));
+        }
+        Ok(metadata) if metadata.len() == 0 => return Err(String::new()),
+        Ok(_) => {}
+    }
+    let read = ReadArgs::default();
+    let source = Source { file, read: &read, store: None };
+    source::open(source, Ui::new(true, ColorChoice::Never)).map_err(|failure| {
+        let mut start = [0; 8];
+        let known = std::fs::File::open(file)
+            .and_then(|mut file| std::io::Read::read(&mut file, &mut start))
+            .is_ok();
+        match start {
+            _ if !known => failure.to_string(),
+            [b'!', b'<', b'a' | b't', ..] => format!("{name}: cannot get addresses from archive"),
+            [0x7f, b'E', b'L', b'F', ..]
+            | [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
+            | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..]
+            | [0xca, 0xfe, 0xba, 0xbe | 0xbf, ..] => failure.to_string(),
+            start if start == symidx::format::MAGIC => failure.to_string(),
+            _ => format!("{name}: file format not recognized"),
+        }
+    })
+}
+
+/// One run.
+struct Session<'i> {
+    finder: Finder<'i>,
+    writer: Writer<'i>,
+    output: Output,
+    /// The bits of an address.
+    mask: u64,
+}
+
+impl Session<'_> {
+    fn answer(&mut self, text: &[u8]) -> Result<(), String> {
+        let address = match asked(text) {
+            Asked::Address(address) => address,
+            Asked::Symbol(name, offset) => self.finder.symbol(name, offset),
+        };
+        let address = address & self.mask;
+        let frames = self.finder.frames(address);
+        self.writer.write(self.output.buffer(), address, &frames);
+        if self.output.buffer().len() < FULL { Ok(()) } else { flush(&mut self.output) }
+    }
+
+    /// Answers every line of standard input before it waits for the next.
+    fn converse(&mut self) -> Result<(), String> {
+        let mut input = BufReader::new(std::io::stdin().lock());
+        let mut line = Vec::with_capacity(MAX_LINE);
+        loop {
+            line.clear();
+            while line.len() < MAX_LINE && line.last() != Some(&b'\n') {
+                if input.buffer().is_empty() {
+                    flush(&mut self.output)?;
+                }
+                let at_hand = match input.fill_buf() {
+                    Ok(at_hand) => at_hand,
+                    Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                    Err(error) => return Err(format!("standard input: cannot read: {error}")),
+                };
+                let room = MAX_LINE.saturating_sub(line.len());
+                let at_hand = at_hand.get(..room).unwrap_or(at_hand);
+                let end = memchr::memchr(b'\n', at_hand);
+                let used = end.map_or(at_hand.len(), |end| end.saturating_add(1));
+                if used == 0 {
+                    break;
+                }
+                line.extend_from_slice(at_hand.get(..used).unwrap_or(&[]));
+                input.consume(used);
+            }
+            if line.is_empty() {
+                return Ok(());
+            }
+            self.answer(&line)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_or_the_verb_makes_the_call() {
+        let call = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            called(&words).map(|call| (call.program, call.words.len()))
+        };
+        let some = |program: &str, words| Some((program.to_owned(), words));
+        assert_eq!(call(&["/usr/bin/addr2line", "-e", "x"]), some("/usr/bin/addr2line", 2));
+        assert_eq!(call(&["x86_64-linux-gnu-addr2line"]), some("x86_64-linux-gnu-addr2line", 0));
+        assert_eq!(call(&["symidx", "addr2line", "-q"]), some("addr2line", 1));
+        assert_eq!(call(&["symidx", "-q", "--color", "never", "addr2line"]), some("addr2line", 0));
+        assert_eq!(call(&["symidx", "--color=never", "addr2line", "1"]), some("addr2line", 1));
+        assert_eq!(call(&["symidx", "lookup", "addr2line"]), None);
+        assert_eq!(call(&["myaddr2line", "1"]), None);
+        assert_eq!(call(&[]), None);
+    }
+}

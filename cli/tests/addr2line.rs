@@ -1,0 +1,276 @@
+//! `symidx addr2line` beside GNU addr2line: the same bytes on hits, misses and
+//! bad input, and perf's conversation over a pipe.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    clippy::arithmetic_side_effects,
+    reason = "a test that goes wrong should stop"
+)]
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
+use common::{addresses, code, program, run, stderr, stdout, symidx, testdata, text};
+
+/// True when the tool to compare with is there.
+fn gnu() -> bool {
+    let gnu = Command::new("addr2line").arg("--version").output();
+    let gnu = gnu.is_ok_and(|output| output.stdout.starts_with(b"GNU addr2line"));
+    if !gnu {
+        eprintln!("SKIPPED: GNU addr2line is not there; nothing was compared with it");
+    }
+    gnu
+}
+
+/// Standard output, standard error and exit code of one of the two programs.
+type Answer = (String, String, i32);
+
+fn answer(mut command: Command, arguments: &[&str], input: &[u8]) -> Answer {
+    let mut child = command
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    // Options that are wrong end the program before it reads.
+    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    (stdout(&output), stderr(&output), code(&output))
+}
+
+fn ours() -> Command {
+    let mut command = symidx();
+    command.arg("addr2line");
+    command
+}
+
+fn theirs() -> Command {
+    Command::new("addr2line")
+}
+
+/// What the index does not hold: discriminators, and the source file's name of
+/// functions without lines.
+fn without_extras(text: &str) -> String {
+    let line = |line: &str| {
+        let line = match line.split_once(" (discriminator ") {
+            Some((place, _)) => place,
+            None => line,
+        };
+        match line.strip_suffix(":?") {
+            Some(place) => {
+                let start = place.rfind(' ').map_or(0, |space| space + 1);
+                format!("{}??:?\n", &place[..start])
+            }
+            None => format!("{line}\n"),
+        }
+    };
+    text.lines().map(line).collect()
+}
+
+fn assert_same(arguments: &[&str], input: &[u8]) {
+    assert_same_but(arguments, input, str::to_owned);
+}
+
+/// The same bytes, but for what `alike` makes the same.
+fn assert_same_but(arguments: &[&str], input: &[u8], alike: fn(&str) -> String) {
+    let (out, errors, code) = answer(theirs(), arguments, input);
+    let (own_out, own_errors, own_code) = answer(ours(), arguments, input);
+    let (out, own_out) = (alike(&without_extras(&out)), alike(&own_out));
+    // The first line that differs says more than all of them.
+    for (number, (own, line)) in (1..).zip(own_out.lines().zip(out.lines())) {
+        assert_eq!(own, line, "line {number} of {arguments:?}");
+    }
+    assert_eq!(own_out.len(), out.len(), "{arguments:?}");
+    assert_eq!(own_errors.lines().next(), errors.lines().next(), "{arguments:?}");
+    assert_eq!(own_code, code, "{arguments:?}");
+}
+
+const FORMS: &[&[&str]] = &[
+    &[],
+    &["-a"],
+    &["-f"],
+    &["-i"],
+    &["-p"],
+    &["-s"],
+    &["-afi"],
+    &["-afip"],
+    &["-fps"],
+    &["-aips"],
+    &["-afisC"],
+    &["--add", "--fun", "--inl", "--pretty-print", "--basenames", "--demangle=gnu-v3"],
+];
+
+const WORDS: &[u8] =
+    b"main\nmain+4\n main + 4 junk\nabort\nlonely+0x3\nzz\n\n,\n-1\nouter++1\n_start\n\
+    0x\n0X10\n10zz\n\x0b10\n1\x000 70\ndeadbeef\n10000000000000000\nmain+010\nmain+-1\n\r\n  \n";
+
+#[test]
+fn names_are_those_of_gnu_addr2line() {
+    let Some(program) = gnu().then(|| program(&[])).flatten() else { return };
+    let addresses = addresses(&program.binary, None, 2);
+    for form in FORMS {
+        let arguments: Vec<&str> =
+            form.iter().copied().chain(["-e", text(&program.binary)]).collect();
+        assert_same(&arguments, &addresses);
+        assert_same(&arguments, WORDS);
+        // Longer than what is read at once, and without an end.
+        assert_same(&arguments, format!("{:0300}\n{:099}1\nmain", 0, 0).as_bytes());
+        assert_same(&arguments, b"");
+    }
+    let file = text(&program.binary);
+    assert_same(&["-fe", file, "main", "0x1", "zz", "", "main+4"], b"");
+    assert_same(&["-afe", file, "-j", ".text", "0", "4", "ffffff", "main"], b"");
+}
+
+#[test]
+fn sections_of_an_object_are_those_of_gnu_addr2line() {
+    let Some(program) = gnu().then(|| program(&[])).flatten() else { return };
+    let file = text(&program.object);
+    for form in FORMS {
+        let bare: Vec<&str> = form.iter().copied().chain(["-e", file]).collect();
+        assert_same(&bare, &addresses(&program.object, Some(".text"), 2));
+        for section in [".text", ".text.startup", ".text.unlikely", ".data"] {
+            let inside: Vec<&str> = bare.iter().copied().chain(["-j", section]).collect();
+            assert_same(&inside, &addresses(&program.object, Some(section), 2));
+        }
+    }
+}
+
+#[test]
+fn lines_and_inlined_functions_are_those_of_gnu_addr2line() {
+    // A piece of a function has the symbol's name here and the whole function's there.
+    let whole = |text: &str| text.replace(".cold", "");
+    for format in ["-gdwarf-5", "-gdwarf-4"] {
+        let Some(program) = gnu().then(|| program(&["-g", format])).flatten() else { return };
+        let file = text(&program.binary);
+        let place = run(["addr2line", "-ie", file, "outer+8"]);
+        assert!(stdout(&place).lines().count() == 3, "no inlined functions: {}", stdout(&place));
+        for form in FORMS {
+            let arguments: Vec<&str> = form.iter().copied().chain(["-e", file]).collect();
+            assert_same_but(&arguments, &addresses(&program.binary, None, 2), whole);
+            assert_same(&arguments, WORDS);
+            for section in [".text", ".text.startup", ".text.unlikely"] {
+                let object = ["-e", text(&program.object), "-j", section];
+                let inside: Vec<&str> = form.iter().copied().chain(object).collect();
+                assert_same_but(&inside, &addresses(&program.object, Some(section), 2), whole);
+            }
+        }
+    }
+}
+
+#[test]
+fn complaints_and_exit_codes_are_those_of_gnu_addr2line() {
+    let Some(program) = gnu().then(|| program(&[])).flatten() else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = text(&program.binary);
+    let path = |name: &str| text(&directory.path().join(name)).to_owned();
+    std::fs::write(path("text"), "no binary\n").unwrap();
+    std::fs::write(path("empty"), "").unwrap();
+    std::fs::write(path("archive"), "!<arch>\n").unwrap();
+    std::fs::write(path("words"), format!("-f -e\n{file} 'main'\n")).unwrap();
+    let words = format!("@{}", path("words"));
+    for arguments in [
+        &["-e", "no-such-file", "1"][..],
+        &["-e", &path("text"), "1"],
+        &["-e", &path("empty"), "1"],
+        &["-e", &path("archive"), "1"],
+        &["-e", &path(""), "1"],
+        &["-e", "/dev/null", "1"],
+        &["-e", file, "-j", ".nothing", "1"],
+        &["-e", file, "-z", "1"],
+        &["-e", file, "--zz", "1"],
+        &["-e", file, "--functions=1", "1"],
+        &["-e", file, "--demangle=foo", "1"],
+        &["-e", file, "--section"],
+        &["-fe"],
+        &["main", "-f", "--exe", file, "--", "-1", "--zz"],
+        &["-Rrfb", "elf64-x86-64", "-e", file, "main"],
+        &[&words],
+        &["@no-such-file", "-e", file],
+    ] {
+        assert_same(arguments, b"main\n");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_name_of_the_program_makes_the_call() {
+    let directory = tempfile::tempdir().unwrap();
+    let link = directory.path().join("x86_64-linux-gnu-addr2line");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_symidx"), &link).unwrap();
+    let file = testdata("elf/zero-size/z.exe");
+    let output = Command::new(&link).args(["-fe", text(&file), "401058"]).output().unwrap();
+    assert_eq!(stdout(&output), "sized\n??:?\n");
+    assert_eq!(stderr(&output), "");
+    let output = Command::new(&link).args(["-e", "no-such-file"]).output().unwrap();
+    assert_eq!(stderr(&output), format!("{}: 'no-such-file': No such file\n", link.display()));
+    for arguments in [&["addr2line", "--help"][..], &["-q", "addr2line", "-H"]] {
+        let output = run(arguments);
+        assert_eq!(code(&output), 0);
+        assert!(stdout(&output).contains("EXAMPLES"), "{}", stdout(&output));
+    }
+    assert!(stdout(&run(["addr2line", "-v"])).starts_with("symidx addr2line "));
+}
+
+#[test]
+fn addresses_of_a_32_bit_file_have_32_bits() {
+    let file = testdata("elf/plt/i386.so");
+    for address in ["1ffffffff", "80000000", "zz"] {
+        let arguments = ["-ae", text(&file), address];
+        let width = stdout(&run(["addr2line"].iter().chain(&arguments)));
+        assert_eq!(width.lines().next().map(str::len), Some(10), "{width}");
+        if gnu().then(|| program(&[])).flatten().is_some() {
+            assert_same(&arguments, b"");
+        }
+    }
+}
+
+/// perf asks for an address and then for `,`, which nobody knows, to see where
+/// the answer ends. It waits for the whole answer before it asks on.
+#[test]
+fn perf_holds_a_conversation() {
+    let file = testdata("elf/zero-size/z.exe");
+    for flags in ["-aif", "-if"] {
+        let mut child = ours()
+            .args(["-e", text(&file), flags])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut questions = child.stdin.take().unwrap();
+        let mut answers = BufReader::new(child.stdout.take().unwrap());
+        let mut line = || {
+            let mut line = String::new();
+            answers.read_line(&mut line).unwrap();
+            line
+        };
+        let with_addresses = flags.contains('a');
+        // The style is found out by the sentinel alone.
+        questions.write_all(b",\n").unwrap();
+        let sentinel: &[&str] = match with_addresses {
+            true => &["0x0000000000000000\n", "??\n", "??:0\n"],
+            false => &["??\n", "??:0\n"],
+        };
+        sentinel.iter().for_each(|expected| assert_eq!(line(), *expected));
+        for (address, name, place) in
+            [(0x40_1058_u64, "sized\n", "??:?\n"), (0x10, "??\n", "??:0\n")]
+        {
+            writeln!(questions, "{address:016x}\n,").unwrap();
+            if with_addresses {
+                assert_eq!(line(), format!("{address:#018x}\n"));
+            }
+            assert_eq!(line(), name);
+            assert_eq!(line(), place);
+            sentinel.iter().for_each(|expected| assert_eq!(line(), *expected));
+        }
+        drop(questions);
+        assert!(child.wait().unwrap().success());
+    }
+}

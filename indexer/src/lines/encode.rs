@@ -1,0 +1,424 @@
+//! Encoding: all that is known of lines, and the settled symbols, in; the
+//! bytes of the line and inline sections out.
+//!
+//! Each piece's nodes are written once, in address order, so that what a
+//! lookup follows lies close together; rows refer to nodes by their place.
+
+use std::collections::HashMap;
+
+use symidx::format::lines::{
+    FileEntry, FunctionEntry, LINE_DECLARED, LineSpan, MAX_FRAMES, MAX_FUNCTION_LINE, NO_FILE,
+    to_u24,
+};
+
+use super::overlap::{Claim, Segment, fill, settle};
+use super::pack::{Numbers, put, zigzag};
+use super::window::{Origin, Windows};
+use super::{Lines, PackedPiece, files};
+use crate::model::lines::{NONE, Node, Row};
+use crate::model::{AddressKind, Image, Report};
+use crate::normalise::Normalised;
+
+/// Lines outside functions count from multiples of this.
+const LINES_OUTSIDE: u32 = 128;
+
+/// The line and inline sections, names still apart.
+#[derive(Debug, Default)]
+pub struct EncodedLines<'data> {
+    /// Key order.
+    pub spans: Vec<LineSpan>,
+    /// Window starts of all spans.
+    pub windows: Vec<u32>,
+    /// Windows, end to end.
+    pub lines: Vec<u8>,
+    /// Nodes, end to end.
+    pub inlines: Vec<u8>,
+    /// Functions; their names are not placed yet.
+    pub functions: Vec<FunctionEntry>,
+    /// The name of each.
+    pub function_names: Vec<&'data [u8]>,
+    /// Files; their names are not placed yet.
+    pub files: Vec<FileEntry>,
+    /// Directory and name of each.
+    pub file_names: Vec<(Vec<u8>, &'data [u8])>,
+    /// Rows: neighbours that say the same are one.
+    pub rows: u64,
+    /// Functions inlined somewhere, each place counted.
+    pub inlined: u64,
+}
+
+/// Encodes the lines of an image whose symbols are settled.
+pub fn encode<'data>(
+    lines: &Lines<'data>,
+    image: &Image<'data>,
+    normalised: &Normalised<'data>,
+    report: &mut Report,
+) -> EncodedLines<'data> {
+    let mut encoder = Encoder::new(lines);
+    let relocatable = image.addresses == AddressKind::SectionOffset;
+    // One run of claims for each section of a relocatable image, else one.
+    let key = |piece: &PackedPiece| if relocatable { piece.section } else { NONE };
+    let mut order: Vec<u32> = (0..u32::try_from(lines.pieces.len()).unwrap_or(NONE)).collect();
+    let piece = |number: u32| usize::try_from(number).ok().and_then(|at| lines.pieces.get(at));
+    order.sort_by_key(|&number| piece(number).map(|piece| (key(piece), piece.start)));
+    let same = |a: &u32, b: &u32| piece(*a).map(key) == piece(*b).map(key);
+    for run in order.chunk_by(same) {
+        let section = run.first().and_then(|&first| piece(first)).map_or(NONE, key);
+        let (mut functions, mut outside) = (Vec::new(), Vec::new());
+        let mut start_before = None;
+        for (i, &number) in run.iter().enumerate() {
+            let Some(this) = piece(number) else { continue };
+            let start_next = run.get(i.saturating_add(1)).and_then(|&n| piece(n)).map(|p| p.start);
+            let shared = start_before == Some(this.start) || start_next == Some(this.start);
+            start_before = Some(this.start);
+            let named = shared && this.inside && is_primary(lines, normalised, section, this);
+            let rank = (!named, this.unit, std::cmp::Reverse(number));
+            let end = this.start.saturating_add(this.size);
+            let claim = Claim { start: this.start, end, piece: number, rank };
+            if this.inside { functions.push(claim) } else { outside.push(claim) }
+        }
+        let segments = fill(settle(&mut functions), &mut outside);
+        for segment in segments {
+            encoder.segment(section, &segment, report);
+        }
+    }
+    encoder.finish()
+}
+
+/// True when the symbol at the start of a function has the function's name:
+/// of folded functions the one that the index names by address.
+fn is_primary(
+    lines: &Lines<'_>,
+    normalised: &Normalised<'_>,
+    section: u32,
+    piece: &PackedPiece,
+) -> bool {
+    let wanted = usize::try_from(piece.function).ok().and_then(|at| lines.functions.get(at));
+    let key = |space: &crate::normalise::Space| (space.section.unwrap_or(NONE), space.start);
+    let after = normalised.spaces.partition_point(|space| key(space) <= (section, piece.start));
+    let space = after.checked_sub(1).and_then(|at| normalised.spaces.get(at));
+    let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    let owners = space.and_then(|space| {
+        normalised.owners.get(place(space.owners.start)..place(space.owners.end))
+    });
+    let owners = owners.unwrap_or(&[]);
+    let first = owners.partition_point(|owner| owner.address < piece.start);
+    let here = owners.get(first..).unwrap_or(&[]);
+    here.iter().take_while(|owner| owner.address == piece.start).any(|owner| {
+        let primary = normalised.primary(owner).map(|symbol| symbol.name);
+        primary.is_some() && primary == wanted.map(|(function, _)| function.name)
+    })
+}
+
+/// A function as it is written.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    number: u32,
+    file: u32,
+    /// The line that its rows count from; 0: not settled yet.
+    base: u32,
+    declared: bool,
+}
+
+struct Encoder<'a, 'data> {
+    lines: &'a Lines<'data>,
+    /// For each function of `lines` its number in the file, once it has one.
+    functions: Vec<Written>,
+    /// For each file of `lines` its number in the file.
+    files: Vec<u32>,
+    /// Functions without a name: rows outside functions, by file and line.
+    outside: HashMap<(u32, u32), u32>,
+    /// The one node of each of them.
+    outside_nodes: HashMap<u32, u32>,
+    out: EncodedLines<'data>,
+    windows: Windows,
+    nodes: Vec<Node>,
+    /// For each node of the piece its offset, and the function it is of.
+    placed: Vec<Placed>,
+    known: HashMap<(u32, Node), u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    offset: u32,
+    function: u32,
+    depth: u32,
+}
+
+impl<'a, 'data> Encoder<'a, 'data> {
+    fn new(lines: &'a Lines<'data>) -> Self {
+        let mut this = Self {
+            lines,
+            functions: Vec::new(),
+            files: Vec::new(),
+            outside: HashMap::new(),
+            outside_nodes: HashMap::new(),
+            out: EncodedLines::default(),
+            windows: Windows::default(),
+            nodes: Vec::new(),
+            placed: Vec::new(),
+            known: HashMap::new(),
+        };
+        this.number_files();
+        this.number_functions();
+        this
+    }
+
+    /// Files whose parts come to the same path are one.
+    fn number_files(&mut self) {
+        let mut known: HashMap<(Vec<u8>, &[u8]), u32> = HashMap::new();
+        for file in &self.lines.files {
+            let path = (files::directory(file), file.name);
+            let next = u32::try_from(self.out.file_names.len()).unwrap_or(NONE);
+            let number = *known.entry(path).or_insert_with_key(|path| {
+                self.out.file_names.push(path.clone());
+                next
+            });
+            self.files.push(number);
+        }
+        let entry = FileEntry {
+            directory: 0.into(),
+            name: 0.into(),
+            directory_len: 0.into(),
+            name_len: 0.into(),
+        };
+        self.out.files = vec![entry; self.out.file_names.len()];
+    }
+
+    /// Functions with the most nodes get the smallest numbers, which are the shortest.
+    fn number_functions(&mut self) {
+        let all = &self.lines.functions;
+        let mut order: Vec<u32> = (0..u32::try_from(all.len()).unwrap_or(NONE)).collect();
+        let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let uses = |number: u32| all.get(place(number)).map_or(0, |(_, uses)| *uses);
+        order.sort_by_key(|&number| (std::cmp::Reverse(uses(number)), number));
+        let none = Written { number: NONE, file: NONE, base: 0, declared: false };
+        self.functions = vec![none; all.len()];
+        for (number, &of) in (0u32..).zip(&order) {
+            let Some((function, uses)) = all.get(place(of)) else { continue };
+            if *uses == 0 {
+                break;
+            }
+            let file = self.file(function.file);
+            let declared = (1..=MAX_FUNCTION_LINE).contains(&function.line);
+            let base = if declared { function.line } else { 0 };
+            if let Some(slot) = self.functions.get_mut(place(of)) {
+                *slot = Written { number, file, base, declared };
+            }
+            self.out.function_names.push(function.name);
+        }
+    }
+
+    /// The number in the file of one of `lines`' files.
+    fn file(&self, file: u32) -> u32 {
+        usize::try_from(file).ok().and_then(|at| self.files.get(at)).copied().unwrap_or(NONE)
+    }
+
+    fn segment(&mut self, section: u32, segment: &Segment, report: &mut Report) {
+        let lines = self.lines;
+        let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let Some(piece) = lines.pieces.get(at(segment.piece)) else { return };
+        let Some(unit) = lines.units.get(at(piece.unit)) else { return };
+        let bytes = unit.bytes.get(at(piece.bytes.0)..at(piece.bytes.1)).unwrap_or(&[]);
+        let mut numbers = Numbers::new(bytes);
+        let mut nodes = std::mem::take(&mut self.nodes);
+        numbers.nodes(&mut nodes);
+        let of_unit = |map: &[u32], number: u32| map.get(at(number)).copied().unwrap_or(NONE);
+        for node in &mut nodes {
+            node.function = of_unit(&unit.functions, node.function);
+            node.call_file = self.file(of_unit(&unit.files, node.call_file));
+        }
+        // A function without a declared line counts from its first row.
+        self.settle_bases(&nodes, numbers.rows());
+        self.place_nodes(&nodes, report);
+        self.nodes = nodes;
+        let end_of = |next: Option<&Row>| match next {
+            Some(row) => piece.start.saturating_add(row.offset.into()),
+            None => piece.start.saturating_add(piece.size),
+        };
+        let mut rows = numbers.rows().peekable();
+        while let Some(row) = rows.next() {
+            let start = piece.start.saturating_add(row.offset.into()).max(segment.start);
+            let end = end_of(rows.peek()).min(segment.end);
+            if start >= end {
+                continue;
+            }
+            let file = self.file(of_unit(&unit.files, row.file));
+            if let Some(origin) = self.origin(&row, file) {
+                self.windows.push(section, start, end, origin);
+            }
+        }
+    }
+
+    fn settle_bases(&mut self, nodes: &[Node], rows: impl Iterator<Item = Row>) {
+        let unsettled = |this: &Self, node: &Node| {
+            let function = usize::try_from(node.function).unwrap_or(usize::MAX);
+            this.functions.get(function).is_some_and(|function| function.base == 0)
+        };
+        if !nodes.iter().any(|node| unsettled(self, node)) {
+            return;
+        }
+        let mut settle = |number: u32, line: u32| {
+            let node = usize::try_from(number).ok().and_then(|at| nodes.get(at));
+            let function = node.and_then(|node| usize::try_from(node.function).ok());
+            if let Some(written) = function.and_then(|at| self.functions.get_mut(at))
+                && written.base == 0
+                && line != 0
+            {
+                let base = line.saturating_sub(line % LINES_OUTSIDE).max(1);
+                written.base = base.min(MAX_FUNCTION_LINE);
+            }
+        };
+        for row in rows {
+            settle(row.node, row.line);
+        }
+        for node in nodes {
+            settle(node.parent, node.call_line);
+        }
+    }
+
+    /// Writes the piece's nodes; equal calls of one function are one.
+    fn place_nodes(&mut self, nodes: &[Node], report: &mut Report) {
+        self.placed.clear();
+        self.known.clear();
+        for node in nodes {
+            let parent =
+                usize::try_from(node.parent).ok().and_then(|at| self.placed.get(at)).copied();
+            let placed = match parent {
+                // The chain is full: what is inlined deeper counts as its caller's.
+                Some(parent) if parent.depth.saturating_add(1) >= MAX_FRAMES => {
+                    report.skip("inlined functions nested deeper than 512 frames");
+                    parent
+                }
+                _ => self.place_node(node, parent),
+            };
+            self.placed.push(placed);
+        }
+    }
+
+    fn place_node(&mut self, node: &Node, parent: Option<Placed>) -> Placed {
+        let depth = parent.map_or(0, |parent| parent.depth.saturating_add(1));
+        let key = (parent.map_or(NONE, |parent| parent.offset), Node { parent: 0, ..*node });
+        if let Some(&offset) = self.known.get(&key) {
+            return Placed { offset, function: node.function, depth };
+        }
+        let offset = u32::try_from(self.out.inlines.len()).unwrap_or(NONE);
+        let written = self.written(node.function);
+        let caller = parent.map(|parent| (parent.offset, self.written(parent.function)));
+        let out = &mut self.out.inlines;
+        put(out, written.number.into());
+        match caller {
+            None => put(out, 0),
+            Some((parent, caller)) => {
+                let own_file = node.call_file != caller.file;
+                let distance = u64::from(offset.saturating_sub(parent));
+                put(out, (distance << 1) | u64::from(own_file));
+                put(out, line_from(node.call_line, caller.base));
+                put(out, node.call_column.into());
+                if own_file {
+                    put(out, u64::from(node.call_file.wrapping_add(1)));
+                }
+                self.out.inlined = self.out.inlined.saturating_add(1);
+            }
+        }
+        self.known.insert(key, offset);
+        Placed { offset, function: node.function, depth }
+    }
+
+    /// The function as written; one without name, file and line when its DIE
+    /// was not found.
+    fn written(&mut self, function: u32) -> Written {
+        let known = usize::try_from(function).ok().and_then(|at| self.functions.get(at)).copied();
+        match known.filter(|written| written.number != NONE) {
+            Some(written) => written,
+            None => self.nameless(NONE, 0),
+        }
+    }
+
+    fn nameless(&mut self, file: u32, base: u32) -> Written {
+        let number = match self.outside.get(&(file, base)) {
+            Some(&number) => number,
+            None => {
+                let number = u32::try_from(self.out.function_names.len()).unwrap_or(NONE);
+                self.out.function_names.push(&[]);
+                self.outside.insert((file, base), number);
+                number
+            }
+        };
+        Written { number, file, base, declared: false }
+    }
+
+    /// What a row says; `None` when it says nothing.
+    fn origin(&mut self, row: &Row, file: u32) -> Option<Origin> {
+        let placed = usize::try_from(row.node).ok().and_then(|at| self.placed.get(at)).copied();
+        let Some(placed) = placed else { return self.outside_origin(row, file) };
+        let function = self.written(placed.function);
+        Some(Origin {
+            node: placed.offset,
+            file: (file != function.file).then_some(file),
+            line: row.line,
+            base: function.base,
+            column: row.column,
+        })
+    }
+
+    /// A row outside every function: a nameless one stands for its part of the file.
+    fn outside_origin(&mut self, row: &Row, file: u32) -> Option<Origin> {
+        if row.line == 0 || file == NONE {
+            return None;
+        }
+        let base = row.line.saturating_sub(row.line % LINES_OUTSIDE).clamp(1, MAX_FUNCTION_LINE);
+        let function = self.nameless(file, base);
+        let node = self.nameless_node(function.number);
+        Some(Origin { node, file: None, line: row.line, base, column: row.column })
+    }
+
+    fn nameless_node(&mut self, number: u32) -> u32 {
+        if let Some(&offset) = self.outside_nodes.get(&number) {
+            return offset;
+        }
+        let offset = u32::try_from(self.out.inlines.len()).unwrap_or(NONE);
+        put(&mut self.out.inlines, number.into());
+        put(&mut self.out.inlines, 0);
+        self.outside_nodes.insert(number, offset);
+        offset
+    }
+
+    fn finish(mut self) -> EncodedLines<'data> {
+        self.windows.finish();
+        let mut out = self.out;
+        let entry = |written: &Written| FunctionEntry {
+            name: 0.into(),
+            name_len: 0.into(),
+            file: to_u24(if written.file < NO_FILE { written.file } else { NO_FILE }),
+            line: to_u24(written.base | if written.declared { LINE_DECLARED } else { 0 }),
+        };
+        let nothing = Written { number: NONE, file: NONE, base: 0, declared: false };
+        out.functions = vec![entry(&nothing); out.function_names.len()];
+        let nameless = self.outside.iter().map(|(&(file, base), &number)| Written {
+            number,
+            file,
+            base,
+            declared: false,
+        });
+        for written in self.functions.iter().copied().chain(nameless) {
+            let at = usize::try_from(written.number).unwrap_or(usize::MAX);
+            if let Some(slot) = out.functions.get_mut(at) {
+                *slot = entry(&written);
+            }
+        }
+        out.spans = self.windows.spans;
+        out.windows = self.windows.windows;
+        out.lines = self.windows.lines;
+        out.rows = self.windows.rows;
+        out
+    }
+}
+
+/// A line as a node states it: 0 unknown, else from its function's, plus one.
+fn line_from(line: u32, base: u32) -> u64 {
+    if line == 0 {
+        return 0;
+    }
+    zigzag(i64::from(line).saturating_sub(base.into())).saturating_add(1)
+}

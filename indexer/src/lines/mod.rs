@@ -1,0 +1,269 @@
+//! Lines: the DWARF of all units in, the line and inline sections out.
+//!
+//! ```text
+//! DebugInfo ─ units, side by side ─▶ UnitLines ─ pack ─▶ Lines ─ overlap ─▶ segments ─ encode ─▶ EncodedLines
+//! ```
+//!
+//! Units are read in batches of bounded weight, each is packed where it was
+//! read, and the packed units are joined in the input's order: so the bytes
+//! never depend on the number of threads, and memory grows with the index.
+//! Nothing here reads DWARF.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use crate::input::dwarf::Units;
+use crate::model::lines::{Function, NONE, SourceFile, UnitLines};
+use crate::model::{DebugInfo, Image, Report};
+use crate::progress::Listener;
+use pack::Packer;
+
+mod encode;
+mod files;
+mod overlap;
+mod pack;
+mod symbols;
+mod window;
+
+pub use encode::{EncodedLines, encode};
+pub use symbols::add_symbols;
+
+/// How much is read at once, and who is told.
+#[derive(Clone, Debug)]
+pub struct LineOptions {
+    /// Bytes of DWARF in a batch of units that are read side by side.
+    batch: u64,
+    progress: Listener,
+}
+
+impl LineOptions {
+    /// Batches that keep a build below a bound on anonymous memory, as far as
+    /// they decide it: a unit takes a few times its DWARF while it is read.
+    #[must_use]
+    pub fn new(max_memory: Option<u64>, progress: Listener) -> Self {
+        let batch = max_memory.map_or(MAX_BATCH, |bound| (bound / 32).clamp(1, MAX_BATCH));
+        Self { batch, progress }
+    }
+}
+
+/// More at once is not faster.
+const MAX_BATCH: u64 = 32 << 20;
+
+/// A contiguous stretch of code of one function (or of none), packed.
+#[derive(Clone, Copy, Debug)]
+struct PackedPiece {
+    start: u64,
+    size: u64,
+    /// Index into [`crate::model::Image::sections`].
+    section: u32,
+    /// Index into [`Lines::units`].
+    unit: u32,
+    /// Its bytes in the unit's: first and one past the last.
+    bytes: (u32, u32),
+    /// Its function, of all; `NONE` where it is not known.
+    function: u32,
+    /// False outside every function.
+    inside: bool,
+    /// The function starts here.
+    entry: bool,
+}
+
+/// A unit's packed pieces, and what its numbers mean in all.
+#[derive(Debug)]
+struct PackedUnit {
+    bytes: Box<[u8]>,
+    functions: Box<[u32]>,
+    files: Box<[u32]>,
+}
+
+/// All that DWARF says of an image's lines and inlined functions.
+#[derive(Debug, Default)]
+pub struct Lines<'data> {
+    /// Distinct functions, in the order they were met, with how often each has a node.
+    functions: Vec<(Function<'data>, u32)>,
+    /// Distinct files, in the order they were met.
+    files: Vec<SourceFile<'data>>,
+    units: Vec<PackedUnit>,
+    pieces: Vec<PackedPiece>,
+}
+
+impl<'data> Lines<'data> {
+    /// Reads all DWARF of an image.
+    pub fn read(debug: &[DebugInfo<'data>], options: &LineOptions, report: &mut Report) -> Self {
+        let mut lines = Self::default();
+        let mut known = Known::default();
+        let all: Vec<_> = debug.iter().map(|info| Units::open(info, report)).collect();
+        let count = all.iter().fold(0usize, |sum, units| sum.saturating_add(units.len()));
+        if count > 0 {
+            options.progress.phase("reading DWARF", count);
+        }
+        for units in &all {
+            let mut next = 0usize;
+            while next < units.len() {
+                let end = batch_end(units, next, options.batch);
+                let batch: Vec<_> = (next..end)
+                    .into_par_iter()
+                    .map_init(Packer::default, |packer, unit| {
+                        let mut report = Report::default();
+                        let unit = Batched::pack(&units.read(unit, &mut report), packer);
+                        (unit, report)
+                    })
+                    .collect();
+                for (unit, unit_report) in batch {
+                    report.absorb(unit_report);
+                    lines.join(unit, &mut known, report);
+                }
+                options.progress.advance(end.saturating_sub(next));
+                next = end;
+            }
+        }
+        lines
+    }
+
+    /// Joins units that are at hand, in this order.
+    #[must_use]
+    pub fn from_units(units: &[UnitLines<'data>]) -> Self {
+        let mut lines = Self::default();
+        let (mut known, mut packer) = (Known::default(), Packer::default());
+        for unit in units {
+            lines.join(Batched::pack(unit, &mut packer), &mut known, &mut Report::default());
+        }
+        lines
+    }
+
+    /// True when nothing is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Joins a unit: its functions and files become those of all.
+    fn join(&mut self, unit: Batched<'data>, known: &mut Known<'data>, report: &mut Report) {
+        if unit.pieces.is_empty() {
+            return;
+        }
+        let Ok(number) = u32::try_from(self.units.len()) else {
+            report.skip("units beyond 4,294,967,295");
+            return;
+        };
+        let files: Box<[u32]> =
+            unit.files.iter().map(|&file| known.file(file, &mut self.files)).collect();
+        let place = |index: u32| usize::try_from(index).unwrap_or(usize::MAX);
+        let functions: Box<[u32]> = unit
+            .functions
+            .iter()
+            .map(|&(function, uses)| {
+                let file = files.get(place(function.file)).copied().unwrap_or(NONE);
+                known.function(Function { file, ..function }, uses, &mut self.functions)
+            })
+            .collect();
+        self.pieces.extend(unit.pieces.iter().map(|piece| PackedPiece {
+            unit: number,
+            function: functions.get(place(piece.function)).copied().unwrap_or(NONE),
+            ..*piece
+        }));
+        self.units.push(PackedUnit { bytes: unit.bytes.into_boxed_slice(), functions, files });
+    }
+}
+
+/// The end of the batch that starts at `first`: at least one unit.
+fn batch_end(units: &Units<'_, '_>, first: usize, limit: u64) -> usize {
+    let mut weight = 0u64;
+    let mut end = first;
+    while end < units.len() {
+        weight = weight.saturating_add(units.weight(end));
+        if weight > limit && end > first {
+            break;
+        }
+        end = end.saturating_add(1);
+    }
+    end
+}
+
+/// A unit as its thread leaves it.
+struct Batched<'data> {
+    /// With how often each has a node; files are the unit's.
+    functions: Vec<(Function<'data>, u32)>,
+    files: Vec<SourceFile<'data>>,
+    /// `unit` is not known yet, `function` is the unit's.
+    pieces: Vec<PackedPiece>,
+    bytes: Vec<u8>,
+}
+
+impl<'data> Batched<'data> {
+    fn pack(unit: &UnitLines<'data>, packer: &mut Packer) -> Self {
+        let mut uses = vec![0; unit.functions.len()];
+        let mut bytes = Vec::new();
+        let mut pieces = Vec::with_capacity(unit.pieces.len());
+        for piece in &unit.pieces {
+            let start = u32::try_from(bytes.len());
+            packer.piece(unit, piece, &mut uses, &mut bytes);
+            // 4 GiB of packed rows in one unit: what is beyond is left out.
+            let (Ok(start), Ok(end)) = (start, u32::try_from(bytes.len())) else { break };
+            let root = usize::try_from(piece.root).ok().and_then(|root| unit.nodes.get(root));
+            pieces.push(PackedPiece {
+                start: piece.start,
+                size: piece.size,
+                section: piece.section,
+                unit: NONE,
+                bytes: (start, end),
+                function: root.map_or(NONE, |root| root.function),
+                inside: piece.root != NONE,
+                entry: piece.entry,
+            });
+        }
+        packer.end_unit();
+        bytes.shrink_to_fit();
+        Self {
+            functions: unit.functions.iter().copied().zip(uses).collect(),
+            files: unit.files.clone(),
+            pieces,
+            bytes,
+        }
+    }
+}
+
+/// Functions and files that were met before.
+#[derive(Default)]
+struct Known<'data> {
+    functions: HashMap<Function<'data>, u32>,
+    files: HashMap<SourceFile<'data>, u32>,
+}
+
+impl<'data> Known<'data> {
+    fn file(&mut self, file: SourceFile<'data>, all: &mut Vec<SourceFile<'data>>) -> u32 {
+        *self.files.entry(file).or_insert_with(|| {
+            let number = u32::try_from(all.len()).unwrap_or(NONE);
+            all.push(file);
+            number
+        })
+    }
+
+    fn function(
+        &mut self,
+        function: Function<'data>,
+        uses: u32,
+        all: &mut Vec<(Function<'data>, u32)>,
+    ) -> u32 {
+        let number = *self.functions.entry(function).or_insert_with(|| {
+            let number = u32::try_from(all.len()).unwrap_or(NONE);
+            all.push((function, 0));
+            number
+        });
+        if let Some((_, all_uses)) =
+            usize::try_from(number).ok().and_then(|number| all.get_mut(number))
+        {
+            *all_uses = all_uses.saturating_add(uses);
+        }
+        number
+    }
+}
+
+/// The image's DWARF, read; its functions that no table names become symbols.
+pub fn read<'data>(image: &mut Image<'data>, options: &LineOptions) -> Lines<'data> {
+    let debug = std::mem::take(&mut image.debug);
+    let lines = Lines::read(&debug, options, &mut image.report);
+    add_symbols(&lines, image);
+    lines
+}

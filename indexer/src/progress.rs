@@ -1,0 +1,102 @@
+//! Progress: how far a build has come, told to whoever wants to know.
+//!
+//! In: calls from the steps of a build, from any of its threads. Out: the same
+//! calls to one listener, or to nobody. Never changes what is built.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Listens to a build. Calls come from several threads and must return at once.
+pub trait Progress: Send + Sync {
+    /// A step begins: what it does, in a few words, and how many parts it has;
+    /// 0 = not known.
+    fn phase(&self, name: &'static str, total: u64);
+
+    /// So many more parts of the step are done.
+    fn advance(&self, by: u64);
+}
+
+/// Whoever listens to a build: by default nobody.
+#[derive(Clone, Default)]
+pub struct Listener(Option<Arc<dyn Progress>>);
+
+impl Listener {
+    /// One that hands every call on.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use symidx_indexer::{BuildOptions, progress::{Listener, Progress}};
+    ///
+    /// struct Print;
+    ///
+    /// impl Progress for Print {
+    ///     fn phase(&self, name: &'static str, total: u64) {
+    ///         println!("{name}: {total}");
+    ///     }
+    ///
+    ///     fn advance(&self, _: u64) {}
+    /// }
+    ///
+    /// let progress = Listener::new(Arc::new(Print));
+    /// let options = BuildOptions { progress, ..BuildOptions::default() };
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn new(progress: Arc<dyn Progress>) -> Self {
+        Self(Some(progress))
+    }
+
+    /// A step begins: see [`Progress::phase`].
+    pub fn phase(&self, name: &'static str, total: usize) {
+        if let Some(progress) = &self.0 {
+            progress.phase(name, u64::try_from(total).unwrap_or(u64::MAX));
+        }
+    }
+
+    /// More of it is done: see [`Progress::advance`].
+    pub fn advance(&self, by: usize) {
+        if let Some(progress) = &self.0 {
+            progress.advance(u64::try_from(by).unwrap_or(u64::MAX));
+        }
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "Listener(one)" } else { "Listener(nobody)" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::{Mutex, PoisonError};
+
+    use super::*;
+    use crate::{BuildOptions, build_bytes};
+
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<&'static str>>);
+
+    impl Progress for Heard {
+        fn phase(&self, name: &'static str, _: u64) {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+        }
+
+        fn advance(&self, _: u64) {}
+    }
+
+    #[test]
+    fn a_build_tells_its_steps_and_is_not_changed_by_it() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/elf/zero-size/z.exe");
+        let heard = Arc::new(Heard::default());
+        let options =
+            BuildOptions { progress: Listener::new(heard.clone()), ..BuildOptions::default() };
+        let told = build_bytes(&file, &options).map(|(bytes, _)| bytes).ok();
+        let untold = build_bytes(&file, &BuildOptions::default()).map(|(bytes, _)| bytes).ok();
+        assert!(told.is_some() && told == untold);
+        let steps = heard.0.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(steps.first(), Some(&"reading symbols"));
+        assert_eq!(steps.last(), Some(&"writing"));
+    }
+}

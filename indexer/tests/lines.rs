@@ -1,0 +1,249 @@
+//! Lines through the whole chain: what units say, packed, encoded, written,
+//! opened and asked, against the slow obvious reading of the same units.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
+
+use std::cmp::Ordering;
+
+use proptest::prelude::*;
+use symidx::format::Identity;
+use symidx::{ImageSectionId, Index, Svma};
+use symidx_indexer::layout::{self, LayoutOptions};
+use symidx_indexer::lines::{self, Lines};
+use symidx_indexer::model::lines::{Function, NONE, Node, Piece, Row, SourceFile, UnitLines};
+use symidx_indexer::model::{AddressKind, Image, Report, Section};
+use symidx_indexer::normalise::{NormaliseOptions, normalise};
+use symidx_indexer::write::{Contents, write};
+use zerocopy::FromZeros;
+
+mod common;
+
+/// One frame as text: `function file:line:column`, `?` for what is not known.
+type Chain = Vec<String>;
+
+fn frame(function: &[u8], file: Option<String>, line: u32, column: u32) -> String {
+    let function = if function.is_empty() { "?".into() } else { String::from_utf8_lossy(function) };
+    let column = if line == 0 { 0 } else { column };
+    format!("{function} {}:{line}:{column}", file.unwrap_or_else(|| "?".into()))
+}
+
+fn path(unit: &UnitLines<'_>, file: u32) -> Option<String> {
+    let file = unit.files.get(file as usize)?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some(format!("{}/{}/{}", text(file.base), text(file.directory), text(file.name)))
+}
+
+/// The slow reading: of the pieces that hold the address the one that starts
+/// last (the shorter where two start together), functions before others.
+fn slow(units: &[UnitLines<'_>], section: u32, address: u64) -> Chain {
+    let mut best: Option<(&UnitLines<'_>, &Piece)> = None;
+    for unit in units {
+        for piece in &unit.pieces {
+            let holds = piece.section == section
+                && piece.start <= address
+                && address < piece.start + piece.size;
+            let key = |p: &Piece| {
+                let inside = p.root != NONE;
+                (
+                    inside,
+                    if inside { p.start } else { 0 },
+                    if inside { u64::MAX - p.size } else { u64::MAX - p.start },
+                )
+            };
+            // Of equal ones the first unit's, and in it the last.
+            let same_unit = best.is_some_and(|(of, _)| std::ptr::eq(of, unit));
+            let better = |b: &Piece| match key(piece).cmp(&key(b)) {
+                Ordering::Equal => same_unit && piece.root != NONE,
+                order => order == Ordering::Greater,
+            };
+            if holds && best.is_none_or(|(_, b)| better(b)) {
+                best = Some((unit, piece));
+            }
+        }
+    }
+    let Some((unit, piece)) = best else { return Chain::new() };
+    let rows = &unit.rows[piece.rows.start as usize..piece.rows.end as usize];
+    let offset = (address - piece.start) as u32;
+    let Some(row) = rows.iter().rfind(|row| row.offset <= offset) else { return Chain::new() };
+    let mut chain = Chain::new();
+    let (mut node, mut place) = (row.node, (row.file, row.line, row.column));
+    if node == NONE {
+        if row.line != 0 && path(unit, row.file).is_some() {
+            chain.push(frame(b"", path(unit, place.0), place.1, place.2));
+        }
+        return chain;
+    }
+    while node != NONE {
+        let this = &unit.nodes[node as usize];
+        let name = unit.functions.get(this.function as usize).map_or(&b""[..], |f| f.name);
+        chain.push(frame(name, path(unit, place.0), place.1, place.2));
+        place = (this.call_file, this.call_line, this.call_column);
+        node = this.parent;
+    }
+    chain
+}
+
+fn image(addresses: AddressKind) -> Image<'static> {
+    let section = |number, address| Section {
+        name: b".text",
+        address,
+        size: 1 << 34,
+        number,
+        module: None,
+        execute: true,
+        write: false,
+        tls: false,
+    };
+    let mut image = common::image(addresses == AddressKind::SectionOffset);
+    image.sections = match addresses {
+        AddressKind::Svma => vec![section(1, 0)],
+        AddressKind::SectionOffset => vec![section(1, 0), section(2, 0)],
+    };
+    image
+}
+
+/// The index of units, as bytes.
+fn build(units: &[UnitLines<'static>], addresses: AddressKind) -> Vec<u8> {
+    let mut image = image(addresses);
+    let lines = Lines::from_units(units);
+    let normalised = normalise(&mut image, NormaliseOptions::default());
+    let mut report = Report::default();
+    let encoded = lines::encode(&lines, &image, &normalised, &mut report);
+    let plan =
+        layout::plan(&image, normalised, encoded, LayoutOptions::default(), &mut report).unwrap();
+    let mut bytes = Vec::new();
+    let mut identity = Identity::new_zeroed();
+    identity.container = symidx::format::CONTAINER_ELF;
+    let contents = Contents {
+        plan: &plan,
+        identity,
+        relocatable: addresses == AddressKind::SectionOffset,
+        metadata: &[],
+    };
+    write(&contents, std::io::Cursor::new(&mut bytes)).unwrap();
+    bytes
+}
+
+fn ask(index: &Index<'_>, section: u32, address: u64) -> Chain {
+    let frames = match index.is_relocatable() {
+        true => index.frames_in(ImageSectionId(section), address),
+        false => index.frames(Svma(address)),
+    };
+    let frames: Vec<_> = frames.unwrap().map(Result::unwrap).collect();
+    for (i, frame) in frames.iter().enumerate() {
+        assert_eq!(frame.is_inlined(), i + 1 < frames.len());
+    }
+    let text = |frame: &symidx::Frame<'_>| {
+        let name = frame.function().map(|name| name.to_string()).unwrap_or_default();
+        let file = frame.file().map(|file| file.to_string());
+        self::frame(name.as_bytes(), file, frame.line().unwrap_or(0), frame.column().unwrap_or(0))
+    };
+    frames.iter().map(text).collect()
+}
+
+const NAMES: [&[u8]; 6] = [b"main", b"inner", b"leaf", b"_ZN4core3fmtE", b"", b"other"];
+
+prop_compose! {
+    fn unit()(
+        pieces in prop::collection::vec((0u32..2, 0u64..3000, 1u64..900, 0u8..5), 0..8),
+        nodes in prop::collection::vec((0u32..7, 0u32..9, 0u32..4, 0u32..70_000, 0u32..400), 1..12),
+        rows in prop::collection::vec(
+            (1u32..300, 0u32..12, 0u32..4, prop_oneof![0u32..40, 100_000u32..100_040, Just(u32::MAX)],
+                prop_oneof![0u32..30, 250u32..70_000]),
+            1..40,
+        ),
+        far in prop_oneof![Just(0u64), Just(1 << 33)],
+        lines in prop::collection::vec(prop_oneof![0u32..40, Just(9_000_000)], 6),
+    ) -> UnitLines<'static> {
+        let mut unit = UnitLines {
+            files: [("/src", "inc", "a.h"), ("/src", "lib", "b.c"), ("/o", "x", "c.rs")]
+                .map(|(base, directory, name)| SourceFile {
+                    base: base.as_bytes(), directory: directory.as_bytes(), name: name.as_bytes(),
+                }).to_vec(),
+            functions: NAMES.iter().zip(lines).zip(0u32..).map(|((name, line), i)| Function {
+                name, file: if i % 4 == 3 { NONE } else { i % 3 }, line,
+            }).collect(),
+            ..UnitLines::default()
+        };
+        let index = |value: u32, count: usize| if (value as usize) < count { value } else { NONE };
+        unit.nodes = nodes.iter().enumerate().map(|(i, &(function, parent, file, line, column))| {
+            let parent = if i == 0 { NONE } else { index(parent, i) };
+            let known = parent != NONE;
+            Node {
+                function: index(function, NAMES.len()),
+                parent,
+                call_file: if known { index(file, 3) } else { NONE },
+                call_line: if known { line } else { 0 },
+                call_column: if known { column } else { 0 },
+            }
+        }).collect();
+        for (section, start, size, root) in pieces {
+            let first = unit.rows.len() as u32;
+            let mut offset = 0;
+            for &(step, node, file, line, column) in &rows {
+                if u64::from(offset) >= size { break }
+                let node = if root == 0 { NONE } else { index(node, unit.nodes.len()).min(unit.nodes.len() as u32 - 1) };
+                unit.rows.push(Row { offset, node, file: index(file, 3), line, column });
+                offset += step;
+            }
+            let last = unit.rows.len() as u32;
+            let root = if root == 0 { NONE } else { 0 };
+            unit.pieces.push(Piece { section, start: start + far, size, root, entry: true, rows: first..last });
+        }
+        unit
+    }
+}
+
+/// Pieces with their rows and nodes, for the messages of failed tests.
+fn brief<'u>(units: &'u [UnitLines<'_>]) -> Vec<(&'u [Piece], &'u [Row], &'u [Node])> {
+    units.iter().map(|unit| (&unit.pieces[..], &unit.rows[..], &unit.nodes[..])).collect()
+}
+
+fn check(units: &[UnitLines<'static>], addresses: AddressKind) {
+    let mut units = units.to_vec();
+    if addresses == AddressKind::Svma {
+        for piece in units.iter_mut().flat_map(|unit| &mut unit.pieces) {
+            piece.section = 0;
+        }
+    }
+    let bytes = build(&units, addresses);
+    let index = Index::from_bytes(&bytes).unwrap();
+    index.verify().unwrap();
+    let mut places: Vec<u64> = Vec::new();
+    for piece in units.iter().flat_map(|unit| &unit.pieces) {
+        let near = |at: u64| [at.saturating_sub(1), at, at + 1];
+        places.extend(near(piece.start).into_iter().chain(near(piece.start + piece.size)));
+    }
+    places.extend((0..4000).step_by(7));
+    places.extend((0..4000).step_by(13).map(|at| at + (1 << 33)));
+    for section in 0..2 {
+        for &address in &places {
+            if addresses == AddressKind::Svma && section == 1 {
+                continue;
+            }
+            let expected = slow(&units, section, address);
+            let at = format!("section {section} {address:#x} of {:?}", brief(&units));
+            assert_eq!(ask(&index, section, address), expected, "{at}");
+        }
+    }
+    assert!(index.frames(Svma(1 << 50)).unwrap().next().is_none());
+}
+
+proptest! {
+    #[test]
+    fn frames_are_the_slow_reading(units in prop::collection::vec(unit(), 0..4)) {
+        check(&units, AddressKind::Svma);
+    }
+
+    #[test]
+    fn frames_in_sections_are_the_slow_reading(units in prop::collection::vec(unit(), 0..4)) {
+        check(&units, AddressKind::SectionOffset);
+    }
+}

@@ -1,0 +1,152 @@
+//! The promises about lines and inlined functions: I28 to I32.
+//!
+//! Linear in the bytes of the sections, times at most [`MAX_FRAMES`] for the
+//! chains of nodes; no heap.
+
+use crate::error::{Invariant, Violation};
+use crate::format::lines::{LineSpan, MAX_FRAMES, MAX_WINDOW_SHIFT};
+use crate::format::{ADDRESSES_SECTION, NONE, SectionId};
+use crate::lines::{FileRef, Window};
+use crate::open::{View, index};
+
+impl View<'_> {
+    /// I28 to I32.
+    pub(super) fn verify_lines(&self) -> Result<(), Violation> {
+        self.verify_functions()?;
+        let (mut window, mut line) = (0u32, 0u64);
+        let mut before: Option<&LineSpan> = None;
+        for (i, span) in self.line_spans.iter().enumerate() {
+            let wrong = || Violation::entry(Invariant::LineSpanShape, SectionId::LINE_SPANS, i);
+            let windows = self.verify_span(span, before).ok_or_else(wrong)?;
+            // Windows and lines lie in span order without gaps.
+            if span.window_first.get() != window || span.lines.get() != line {
+                return Err(wrong());
+            }
+            line = self.verify_windows(span, windows)?;
+            window =
+                window.checked_add(windows).and_then(|end| end.checked_add(1)).ok_or_else(wrong)?;
+            before = Some(span);
+        }
+        let lines = u64::try_from(self.lines.len()).unwrap_or(u64::MAX);
+        if index(window) != self.line_windows.len() || line != lines {
+            let spans = self.line_spans.len();
+            return Err(Violation::entry(Invariant::LineSpanShape, SectionId::LINE_SPANS, spans));
+        }
+        Ok(())
+    }
+
+    /// I32, and I17 for the names of functions and files.
+    fn verify_functions(&self) -> Result<(), Violation> {
+        for i in 0..self.functions.len() {
+            let function = self
+                .function(u32::try_from(i).unwrap_or(NONE))
+                .map_err(|_| Violation::entry(Invariant::NameInside, SectionId::FUNCTIONS, i))?;
+            if function.file.is_some_and(|file| index(file) >= self.files.len()) {
+                return Err(Violation::entry(Invariant::FunctionShape, SectionId::FUNCTIONS, i));
+            }
+        }
+        for i in 0..self.files.len() {
+            self.file(u32::try_from(i).unwrap_or(NONE))
+                .map_err(|_| Violation::entry(Invariant::NameInside, SectionId::FILES, i))?;
+        }
+        Ok(())
+    }
+
+    /// I28: how many windows a sound span has.
+    fn verify_span(&self, span: &LineSpan, before: Option<&LineSpan>) -> Option<u32> {
+        let relocatable = self.header.addresses.get() == ADDRESSES_SECTION;
+        let (base, size, section) = (span.base.get(), span.size.get(), span.section.get());
+        let sound = (1..=1 << 32).contains(&size)
+            && base.checked_add(size.saturating_sub(1)).is_some()
+            && span.shift.get() <= MAX_WINDOW_SHIFT
+            && span.reserved.get() == 0
+            && (section != NONE) == relocatable
+            && (!relocatable || index(section) < self.sections.len());
+        let ordered = before.is_none_or(|before| match before.section == span.section {
+            true => {
+                let end = before.base.get().checked_add(before.size.get());
+                end.is_some_and(|end| end <= base)
+            }
+            false => before.section.get() < section,
+        });
+        let windows = size.div_ceil(1u64.checked_shl(span.shift.get())?);
+        let windows = u32::try_from(windows).ok()?;
+        let first = index(span.window_first.get());
+        let end = first.checked_add(index(windows))?;
+        (sound && ordered && end < self.line_windows.len()).then_some(windows)
+    }
+
+    /// I29, I30 and I31 for the windows of a span; where its lines end.
+    fn verify_windows(&self, span: &LineSpan, windows: u32) -> Result<u64, Violation> {
+        let first = index(span.window_first.get());
+        let mut at = 0u32;
+        for window in 0..=windows {
+            let number = first.saturating_add(index(window));
+            let wrong = |invariant| Violation::entry(invariant, SectionId::LINE_WINDOWS, number);
+            let start = self.line_windows.get(number).map(|start| start.get());
+            if start.is_none_or(|start| start < at || (window == 0 && start != 0)) {
+                return Err(wrong(Invariant::WindowOrder));
+            }
+            at = start.unwrap_or(NONE);
+            if window == windows {
+                break;
+            }
+            let bytes = self
+                .window_bytes(span, window.into())
+                .ok_or_else(|| wrong(Invariant::WindowOrder))?;
+            if bytes.is_empty() {
+                continue;
+            }
+            let parsed = Window::parse(bytes).ok_or_else(|| wrong(Invariant::WindowShape))?;
+            if !self.window_is_sound(&parsed, span.shift.get()) {
+                return Err(wrong(Invariant::WindowShape));
+            }
+            self.verify_nodes(&parsed)?;
+        }
+        Ok(span.lines.get().saturating_add(at.into()))
+    }
+
+    /// I30.
+    fn window_is_sound(&self, window: &Window<'_>, shift: u32) -> bool {
+        let size = 1u32.checked_shl(shift).unwrap_or(0);
+        let mut before = 0u8;
+        let ascending = window.starts.iter().all(|&start| {
+            let rises = start > before && u32::from(start) < size;
+            before = start;
+            rises
+        });
+        let picked = (0..window.row_count()).all(|row| window.pick(row) < window.entry_count());
+        let files = window.files.iter().map(|file| file.get());
+        let known = files.filter(|&file| file != NONE).all(|file| index(file) < self.files.len());
+        ascending && picked && known && window.has_all_long_values()
+    }
+
+    /// I31: every entry of the window leads to a root.
+    fn verify_nodes(&self, window: &Window<'_>) -> Result<(), Violation> {
+        for entry in 0..window.entry_count() {
+            let Some(Some(mut at)) = window.node(entry) else { continue };
+            let mut steps = 0u32;
+            loop {
+                let wrong = Violation {
+                    invariant: Invariant::NodeShape,
+                    section: Some(SectionId::INLINES),
+                    offset: at.into(),
+                    numbers: None,
+                };
+                let node = self.node(at).map_err(|_| wrong)?;
+                steps = steps.saturating_add(1);
+                if index(node.function) >= self.functions.len() || steps > MAX_FRAMES {
+                    return Err(wrong);
+                }
+                let Some((parent, call)) = node.parent else { break };
+                if let FileRef::File(file) = call.file
+                    && index(file) >= self.files.len()
+                {
+                    return Err(wrong);
+                }
+                at = parent;
+            }
+        }
+        Ok(())
+    }
+}

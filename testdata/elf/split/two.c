@@ -1,0 +1,4 @@
+int two(int x)
+{
+    return x / 3;
+}
