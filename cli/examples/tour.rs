@@ -68,8 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if symbol.kind() != Kind::Function || shown == 8 {
             continue;
         }
-        let name = symbol.name().to_string();
-        println!("{address}  {:#}+{:#x}", rustc_demangle::demangle(&name), symbol.offset());
+        println!("{address}  {}+{:#x}", symbol.name().demangle(), symbol.offset());
         shown = shown.saturating_add(1);
     }
     match index.lookup(Svma(1))? {

@@ -10,10 +10,10 @@ use clap::Args;
 use regex::bytes::Regex;
 use symidx::{Corrupt, Index, Match, format};
 
-use crate::demangle::{Demangler, Form};
 use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;
+use crate::shown::Shown;
 use crate::source::{self, Source};
 use crate::text::{Hex, Object, bytes_of, decimal, hex, plain};
 use crate::ui::Ui;
@@ -72,17 +72,17 @@ pub(crate) fn run(args: &FindArgs, ui: Ui) -> Result<u8, Failure> {
     let source = Source { file: &args.file, read: &args.read, store: args.store.as_deref() };
     let index = source::open(source, ui)?;
     let mut output = Output::default();
-    let mut demangler = Demangler::new(!args.no_demangle);
+    let mut shown = Shown::new(!args.no_demangle);
     for (name, expression) in args.names.iter().zip(&expressions) {
         let bytes = name.as_bytes();
         let found = match expression {
             Some(expression) => {
-                scan(&index, |linkage| matches(&mut demangler, linkage, |n| expression.is_match(n)))
+                scan(&index, |entry| matches(&mut shown, entry, |n| expression.is_match(n)))
             }
             None if args.prefix => {
-                scan(&index, |linkage| matches(&mut demangler, linkage, |n| n.starts_with(bytes)))
+                scan(&index, |entry| matches(&mut shown, entry, |n| n.starts_with(bytes)))
             }
-            None => find(&index, bytes, &mut demangler),
+            None => find(&index, bytes, &mut shown),
         };
         let found = found.map_err(|error| Failure::file(&args.file, error))?;
         let written = match args.json {
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &FindArgs, ui: Ui) -> Result<u8, Failure> {
 fn find<'i>(
     index: &'i Index<'_>,
     name: &[u8],
-    demangler: &mut Demangler,
+    shown: &mut Shown,
 ) -> Result<Vec<Match<'i>>, Corrupt> {
     let mut found: Vec<_> = index.find(name).collect::<Result<_, _>>()?;
     if found.is_empty()
@@ -115,13 +115,12 @@ fn find<'i>(
     }
     if found.is_empty() {
         let must_hold = literal_part(name).map(memchr::memmem::Finder::new);
-        found = scan(index, |linkage| {
-            if must_hold.as_ref().is_some_and(|part| part.find(linkage).is_none()) {
-                return false;
+        found = scan(index, |entry| {
+            let linkage = bytes_of(entry.name());
+            match must_hold.as_ref().is_some_and(|part| part.find(linkage).is_none()) {
+                true => Ok(false),
+                false => Ok(shown.texts(entry)?.is_some_and(|texts| texts.include(name))),
             }
-            [Form::Full, Form::NoParameters, Form::Bare]
-                .into_iter()
-                .any(|form| demangler.form(linkage, form) == Some(name))
         })?;
     }
     // The default version before the others, entries before their cold parts;
@@ -133,15 +132,15 @@ fn find<'i>(
     Ok(found)
 }
 
-/// Every definition whose linkage name is wanted.
+/// Every definition that is wanted.
 pub(crate) fn scan<'i>(
     index: &'i Index<'_>,
-    mut wanted: impl FnMut(&[u8]) -> bool,
+    mut wanted: impl FnMut(&Match<'i>) -> Result<bool, Corrupt>,
 ) -> Result<Vec<Match<'i>>, Corrupt> {
     let mut found = Vec::new();
     for entry in index.names() {
         let entry = entry?;
-        if wanted(bytes_of(entry.name())) {
+        if wanted(&entry)? {
             found.push(entry);
         }
     }
@@ -149,11 +148,12 @@ pub(crate) fn scan<'i>(
 }
 
 fn matches(
-    demangler: &mut Demangler,
-    linkage: &[u8],
-    mut wanted: impl FnMut(&[u8]) -> bool,
-) -> bool {
-    wanted(linkage) || demangler.form(linkage, Form::Full).is_some_and(wanted)
+    shown: &mut Shown,
+    entry: &Match<'_>,
+    wanted: impl Fn(&[u8]) -> bool,
+) -> Result<bool, Corrupt> {
+    Ok(wanted(bytes_of(entry.name()))
+        || shown.texts(entry)?.is_some_and(|texts| wanted(texts.full)))
 }
 
 /// An identifier that every mangled form of a demangled name holds as it is;

@@ -3,7 +3,7 @@
 //! In: frames of the library. Out: plain values with bytes that print as they
 //! are. A chain that breaks is never shown in part: the caller is told.
 
-use symidx::{Corrupt, Frame, Frames, SourceFile, Symbol};
+use symidx::{Corrupt, DisplayName, Frame, Frames, Index, SourceFile, Symbol};
 
 use crate::text::bytes_of;
 
@@ -12,6 +12,8 @@ use crate::text::bytes_of;
 pub(crate) struct FrameText<'i> {
     /// Linkage name.
     pub(crate) function: Option<&'i [u8]>,
+    /// What its index stores to be shown for it.
+    pub(crate) display: Option<DisplayName<'i>>,
     /// Where the instruction, or the call into the frame before, was written.
     pub(crate) file: Option<PathText<'i>>,
     /// From 1.
@@ -26,11 +28,13 @@ pub(crate) struct FrameText<'i> {
     pub(crate) inlined: bool,
 }
 
-impl<'i> From<Frame<'i>> for FrameText<'i> {
-    fn from(frame: Frame<'i>) -> Self {
+impl<'i> FrameText<'i> {
+    fn new(index: &'i Index<'_>, frame: Frame<'i>) -> Self {
         let (declared_file, declared_line) = frame.declared();
         Self {
             function: frame.function().map(bytes_of),
+            // Damage there costs no more than that: the name is demangled again.
+            display: frame.function().and_then(|name| index.display_name(name).ok().flatten()),
             file: frame.file().map(PathText::from),
             line: frame.line(),
             column: frame.column(),
@@ -78,8 +82,8 @@ impl<'i> PathText<'i> {
 }
 
 /// Every frame, innermost first.
-fn collect<'i>(frames: Frames<'i>) -> Result<Vec<FrameText<'i>>, Corrupt> {
-    frames.map(|frame| frame.map(FrameText::from)).collect()
+fn collect<'i>(index: &'i Index<'_>, frames: Frames<'i>) -> Result<Vec<FrameText<'i>>, Corrupt> {
+    frames.map(|frame| frame.map(|frame| FrameText::new(index, frame))).collect()
 }
 
 /// The frames of one answer.
@@ -94,11 +98,12 @@ pub(crate) struct Chain<'i> {
 impl<'i> Chain<'i> {
     /// The whole chain; where a part of it is damaged, the symbol alone.
     pub(crate) fn new(
+        index: &'i Index<'_>,
         frames: Result<Frames<'i>, Corrupt>,
         symbol: Option<&Symbol<'i>>,
         inlines: bool,
     ) -> Self {
-        match frames.and_then(collect) {
+        match frames.and_then(|frames| collect(index, frames)) {
             Ok(frames) if inlines => Self { frames, damage: None },
             Ok(frames) => {
                 Self { frames: without_inlines(&frames).into_iter().collect(), damage: None }
@@ -106,6 +111,7 @@ impl<'i> Chain<'i> {
             Err(corrupt) => {
                 let alone = symbol.map(|symbol| FrameText {
                     function: Some(bytes_of(symbol.name())),
+                    display: symbol.display_name().ok().flatten(),
                     ..FrameText::default()
                 });
                 Self { frames: alone.into_iter().collect(), damage: Some(corrupt) }
@@ -119,7 +125,8 @@ impl<'i> Chain<'i> {
 /// llvm-symbolizer --no-inlines gives it.
 fn without_inlines<'i>(frames: &[FrameText<'i>]) -> Option<FrameText<'i>> {
     let (innermost, outermost) = (frames.first()?, frames.last()?);
-    Some(FrameText { function: outermost.function, inlined: false, ..*innermost })
+    let FrameText { function, display, .. } = *outermost;
+    Some(FrameText { function, display, inlined: false, ..*innermost })
 }
 
 #[cfg(test)]

@@ -31,6 +31,9 @@ pub struct BuildOptions {
     /// Symbols only, no lines (lines are not built yet: the option is part of
     /// an index's identity already).
     pub names_only: bool,
+    /// Store what people read in place of mangled names, for readers that
+    /// cannot demangle or have no time to.
+    pub demangle: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once.
     pub max_memory: Option<u64>,
     /// Rebuild even when the index is already the right one.
@@ -360,9 +363,13 @@ impl<'store> Source<'store> {
         let symbols = u64::try_from(named.count()).unwrap_or(u64::MAX);
         let lines = lines::encode(&lines, &self.image, &normalised, &mut report);
         let (line_rows, inlined) = (lines.rows, lines.inlined);
-        let plan =
+        let too_much = |source| BuildError::Layout { path: self.path.clone(), source };
+        let mut plan =
             layout::plan(&self.image, normalised, lines, LayoutOptions::default(), &mut report)
-                .map_err(|source| BuildError::Layout { path: self.path.clone(), source })?;
+                .map_err(too_much)?;
+        if options.demangle {
+            layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;
+        }
         self.image.report = report;
         Ok(Prepared { source: self, plan, symbols, line_rows, inlined })
     }
@@ -527,6 +534,9 @@ fn option_words(options: &BuildOptions) -> Vec<String> {
     }
     if options.names_only {
         words.push("--names-only".to_owned());
+    }
+    if options.demangle {
+        words.push("--demangle".to_owned());
     }
     words
 }

@@ -11,6 +11,7 @@
 #![deny(unsafe_code)]
 
 mod build;
+pub mod demangle;
 pub mod input;
 pub mod layout;
 pub mod lines;

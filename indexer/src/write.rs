@@ -29,7 +29,7 @@ pub struct Contents<'a, 'data> {
 }
 
 /// Sections are written in this order: what a lookup touches first, names last.
-const FILE_ORDER: [SectionId; 20] = [
+const FILE_ORDER: [SectionId; 23] = [
     SectionId::IDENTITY,
     SectionId::REGIONS,
     SectionId::SEGMENTS,
@@ -50,6 +50,9 @@ const FILE_ORDER: [SectionId; 20] = [
     SectionId::NAME_TAGS,
     SectionId::METADATA,
     SectionId::NAMES,
+    SectionId::DISPLAY_BUCKETS,
+    SectionId::DISPLAY,
+    SectionId::DISPLAY_TEXT,
 ];
 
 /// Writes the file from the start of `out`; returns its size in bytes. Empty
@@ -166,6 +169,9 @@ fn section_size(id: SectionId, contents: &Contents<'_, '_>) -> u64 {
         SectionId::INLINES => length(&plan.lines.inlines),
         SectionId::FUNCTIONS => length(plan.lines.functions.as_bytes()),
         SectionId::FILES => length(plan.lines.files.as_bytes()),
+        SectionId::DISPLAY_BUCKETS => u32s(&plan.display_buckets),
+        SectionId::DISPLAY => length(plan.display.as_bytes()),
+        SectionId::DISPLAY_TEXT => length(&plan.display_text),
         _ => 0,
     }
 }
@@ -197,6 +203,9 @@ fn write_section(
         SectionId::INLINES => out.write_all(&plan.lines.inlines),
         SectionId::FUNCTIONS => out.write_all(plan.lines.functions.as_bytes()),
         SectionId::FILES => out.write_all(plan.lines.files.as_bytes()),
+        SectionId::DISPLAY_BUCKETS => write_u32s(&plan.display_buckets, out),
+        SectionId::DISPLAY => out.write_all(plan.display.as_bytes()),
+        SectionId::DISPLAY_TEXT => out.write_all(&plan.display_text),
         _ => Ok(()),
     }
 }

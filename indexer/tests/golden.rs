@@ -16,7 +16,7 @@ use symidx::format::{Identity, SectionId};
 use symidx_indexer::{BuildOptions, build_bytes, build_from_bytes};
 use zerocopy::{FromBytes, IntoBytes};
 
-const GOLDEN: [(&str, &str); 7] = [
+const GOLDEN: [(&str, &str); 8] = [
     ("example", "golden/example.elf"),
     ("rich", "golden/rich.elf"),
     ("libal", "elf/alias-choice/libal.so"),
@@ -24,7 +24,15 @@ const GOLDEN: [(&str, &str); 7] = [
     ("macho", "macho/symbols/sym.macho"),
     ("kallsyms", "kallsyms/kallsyms"),
     ("lines", "golden/lines.elf"),
+    ("display", "golden/display.elf"),
 ];
+
+/// What each was built with.
+fn options(name: &str) -> BuildOptions {
+    // Made before lines were, from an input that has some.
+    let names_only = matches!(name, "relocatable" | "macho");
+    BuildOptions { names_only, demangle: name == "display", ..BuildOptions::default() }
+}
 
 fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata")
@@ -57,10 +65,7 @@ fn building_again_gives_the_same_bytes() {
     for (name, input) in GOLDEN {
         let path = testdata().join("golden").join(name).with_extension("symidx");
         let stored = std::fs::read(&path).unwrap();
-        // Made before lines were, from an input that has some.
-        let names_only = matches!(name, "relocatable" | "macho");
-        let options = BuildOptions { names_only, ..BuildOptions::default() };
-        let (built, _) = build_bytes(&testdata().join(input), &options).unwrap();
+        let (built, _) = build_bytes(&testdata().join(input), &options(name)).unwrap();
         let old = Index::from_bytes(&stored).unwrap();
         let new = Index::from_bytes(&built).unwrap();
         let (before, now) = (sections(&old), sections(&new));
@@ -71,7 +76,7 @@ fn building_again_gives_the_same_bytes() {
         }
         let producer = |index| symidx::metadata::read(index).unwrap().unwrap().producer;
         // Another release has another digest; its own files stay as they are.
-        if producer(&old) == producer(&new) && !names_only {
+        if producer(&old) == producer(&new) && !options(name).names_only {
             assert!(stored == built, "{name}: the same sections, but not the same bytes");
         }
     }
@@ -82,7 +87,7 @@ fn the_path_and_the_way_in_do_not_matter() {
     for (name, input) in GOLDEN {
         let input = testdata().join(input);
         let data = std::fs::read(&input).unwrap();
-        let options = BuildOptions::default();
+        let options = options(name);
         let (by_path, _) = build_bytes(&input, &options).unwrap();
         let (by_bytes, _) =
             build_from_bytes(Path::new("/elsewhere/other"), &data, &options).unwrap();

@@ -16,6 +16,7 @@ use std::io::Cursor;
 use proptest::prelude::*;
 use symidx::format::{Header, Identity, Record, Region, SectionId};
 use symidx::{ImageSectionId, Index, Svma};
+use symidx_indexer::demangle::Demangler;
 use symidx_indexer::layout::{self, LayoutOptions};
 use symidx_indexer::lines::EncodedLines;
 use symidx_indexer::model::{
@@ -64,14 +65,10 @@ fn func(name: &str, address: u64, size: u64) -> Symbol<'_> {
 /// The whole way from an image to bytes.
 fn build<'data>(mut image: Image<'data>, options: LayoutOptions) -> (Vec<u8>, Normalised<'data>) {
     let normalised = normalise(&mut image, NormaliseOptions::default());
-    let plan = layout::plan(
-        &image,
-        normalised.clone(),
-        EncodedLines::default(),
-        options,
-        &mut Report::default(),
-    )
-    .unwrap();
+    let mut report = Report::default();
+    let lines = EncodedLines::default();
+    let mut plan = layout::plan(&image, normalised.clone(), lines, options, &mut report).unwrap();
+    layout::add_display_names(&mut plan, &mut report).unwrap();
     let mut identity = Identity::new_zeroed();
     identity.container = symidx::format::CONTAINER_ELF;
     let relocatable = image.addresses == AddressKind::SectionOffset;
@@ -218,9 +215,40 @@ fn case() -> impl Strategy<Value = Case> {
     )
 }
 
+/// Every name shows what the demangler says, whatever its version.
+fn compare_display_names(index: &Index<'_>) {
+    let mut demangler = Demangler::new(true);
+    for found in index.names() {
+        let found = found.unwrap();
+        let plain = found.name().as_bytes().unwrap();
+        let expected = demangler.texts(plain);
+        for display in [found.display_name(), index.display_name(found.stored_name())] {
+            let display = display.unwrap();
+            assert_eq!(display.is_some(), expected.is_some(), "{plain:?}");
+            if let (Some(display), Some(expected)) = (display, expected) {
+                assert_eq!(display.full(), *expected.full);
+                assert_eq!(display.short(), *expected.short);
+            }
+        }
+    }
+}
+
 /// Few names, so that they repeat; `f` with versions among them.
-const NAMES: [&str; 10] =
-    ["a", "b", "_b", "main", "f", "f@V1", "f@@V2", "g.cold", "long_name", "h"];
+const NAMES: [&str; 13] = [
+    "a",
+    "b",
+    "_b",
+    "main",
+    "f",
+    "f@V1",
+    "f@@V2",
+    "g.cold",
+    "_ZN5space6methodEi",
+    "_ZN5space6methodEi.cold",
+    "_ZN5space6methodEid@V1",
+    "_ZN4core3fmt5write17h0123456789abcdefE",
+    "h",
+];
 
 fn image_of(case: &Case) -> Image<'static> {
     let mut image = image(case.relocatable);
@@ -247,7 +275,7 @@ fn image_of(case: &Case) -> Image<'static> {
             source: [Source::Symtab, Source::Dynsym][pick(bits >> 9, 2)],
             version: u32::from(bits >> 10) % 3,
             default_version: bits & 0x8000 != 0,
-            ..func(NAMES[pick(*bits, 10)], case.base + offset, *size)
+            ..func(NAMES[pick(*bits, 13)], case.base + offset, *size)
         });
     }
     image.function_starts = case.starts.iter().map(|start| case.base + start).collect();
@@ -275,7 +303,9 @@ proptest! {
             false => compare_at(&index, &normalised, None, &near),
         }
         compare_names(&index, &normalised);
+        compare_display_names(&index);
         support::compare_with_slow(&index, &near);
+        support::compare_display(&index, usize::MAX);
         // The order in which the tables came does not show in the bytes.
         let mut reversed = image_of(&case);
         reversed.symbols.reverse();
@@ -472,4 +502,26 @@ fn segments_are_cut_where_addresses_end() {
         assert!(stored.memory_size.get() <= memory_size && stored.memory_size.get() > 0);
         assert!(stored.file_size.get() <= stored.memory_size.get());
     }
+}
+
+/// Thousands of names that only look mangled would cost minutes: the build
+/// gives up on display names, says so, and keeps all else.
+#[test]
+fn too_many_names_that_only_look_mangled_end_the_display_names() {
+    let names: Vec<String> = (0..400).map(|i| format!("_Z_oops{i}")).collect();
+    let mut image = image(false);
+    image.sections.push(section(".text", 0x1000, 0x10_0000));
+    image.symbols.push(func("_Z5firstv", 0x1000, 16));
+    for (address, name) in (0x1010..).step_by(16).zip(&names) {
+        image.symbols.push(func(name, address, 16));
+    }
+    image.symbols.push(func("_Z4lastv", 0x2_0000, 16));
+    let normalised = normalise(&mut image, NormaliseOptions::default());
+    let mut report = Report::default();
+    let options = LayoutOptions::default();
+    let lines = EncodedLines::default();
+    let mut plan = layout::plan(&image, normalised, lines, options, &mut report).unwrap();
+    layout::add_display_names(&mut plan, &mut report).unwrap();
+    assert_eq!(plan.display.len(), 1, "the first, not the last");
+    assert!(report.warnings.iter().any(|warning| warning.contains("gave up")));
 }

@@ -25,8 +25,8 @@ use crate::open::{Area, View, index};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a> {
-    view: &'a View<'a>,
-    stored: &'a [u8],
+    pub(crate) view: &'a View<'a>,
+    pub(crate) stored: &'a [u8],
     start: u64,
     size: u64,
     offset: u64,

@@ -209,4 +209,6 @@ invariants! {
     WindowShape = 30, "a window that is whole: ascending starts, rows that pick its entries, all long values";
     NodeShape = 31, "a node of an existing function and file, linked to a root by at most 511 steps";
     FunctionShape = 32, "functions of an existing file";
+    DisplayOrder = 33, "display names sorted by name, each in the bucket of its name";
+    DisplayTexts = 34, "display texts of 1 to 8 pieces inside their section";
 }

@@ -31,6 +31,7 @@ use crate::owner::Held;
 /// | (section, offset) → symbol | [`Index::lookup_in`] |
 /// | many sorted addresses | [`Index::lookup_sorted`] |
 /// | name → symbols | [`Index::find`] |
+/// | name → text for people | [`Index::display_name`] |
 /// | everything | [`Index::symbols`], [`Index::names`] |
 /// | is it the right file? | [`Index::build_id`], [`Index::uuid`], [`Index::input_hash`] |
 /// | is it whole? | [`Index::verify`] |
@@ -53,8 +54,8 @@ impl fmt::Debug for Index<'_> {
 /// One way a name is defined: what [`Index::find`] and [`Index::names`] yield.
 #[derive(Clone, Copy, Debug)]
 pub struct Match<'a> {
-    view: &'a View<'a>,
-    stored: &'a [u8],
+    pub(crate) view: &'a View<'a>,
+    pub(crate) stored: &'a [u8],
     address: u64,
     size: u64,
     section: u32,

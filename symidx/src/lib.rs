@@ -21,6 +21,7 @@
 //! | `std` | with `mmap` | [`Index::read`] |
 //! | `mmap` | yes | [`Index::map`] |
 //! | `verify` | yes | the hashes in [`Index::verify`] |
+//! | `demangle` | no | `Name::demangle`: Rust names as people wrote them, without heap |
 //! | `metadata` | no | `metadata::read`: provenance, what was dropped and why |
 #![no_std]
 #![deny(unsafe_code)]
@@ -33,6 +34,9 @@ extern crate std;
 mod address;
 mod answer;
 mod batch;
+#[cfg(feature = "demangle")]
+pub mod demangle;
+mod display;
 mod error;
 pub mod format;
 mod frames;
@@ -49,6 +53,7 @@ mod verify;
 pub use address::{FileOffset, ImageSectionId, Svma};
 pub use answer::{AliasName, Section, Symbol};
 pub use batch::Sorted;
+pub use display::{DisplayName, DisplayText};
 pub use error::{Corrupt, Invariant, OpenError, Violation};
 pub use format::{Binding, Extent, Kind};
 pub use frames::{Frame, Frames, SourceFile};

@@ -1,7 +1,7 @@
 //! Opening: bytes in, a [`View`] of typed slices out.
 //!
 //! Walks the section table and looks at identity and one region, so its cost
-//! does not depend on the number of symbols. Promises made per entry (I9 to I23) are bounded
+//! does not depend on the number of symbols. Promises made per entry (I9 and on) are bounded
 //! where they are used and checked by `verify`; this module never reads them.
 
 use core::fmt;
@@ -12,9 +12,9 @@ use zerocopy::little_endian::U32;
 use crate::error::{Invariant, OpenError, Violation};
 use crate::format::lines::{FileEntry, FunctionEntry, LineSpan};
 use crate::format::{
-    ADDRESSES_SECTION, ADDRESSES_SVMA, Alias, ENCODING_PLAIN, ENTRY_REQUIRED, Header, Identity,
-    ImageSection, Large, MAGIC, MAX_SECTIONS, NONE, NameOnly, REGION_CODE, Record, Region,
-    SECTION_ALIGN, SectionEntry, SectionId, Segment, VERSION,
+    ADDRESSES_SECTION, ADDRESSES_SVMA, Alias, Display, ENCODING_PLAIN, ENTRY_REQUIRED, Header,
+    Identity, ImageSection, Large, MAGIC, MAX_SECTIONS, NONE, NameOnly, REGION_CODE, Record,
+    Region, SECTION_ALIGN, SectionEntry, SectionId, Segment, VERSION,
 };
 
 /// A `u32` of the file as an index; on hosts where it does not fit, an index
@@ -72,6 +72,9 @@ pub(crate) struct View<'a> {
     pub(crate) functions: &'a [FunctionEntry],
     pub(crate) line_spans: &'a [LineSpan],
     pub(crate) line_windows: &'a [U32],
+    pub(crate) display_buckets: &'a [U32],
+    pub(crate) display: &'a [Display],
+    pub(crate) display_text: &'a [u8],
     pub(crate) name_shift: u32,
     pub(crate) hot: Area<'a>,
 }
@@ -113,6 +116,9 @@ impl<'a> View<'a> {
             functions: typed(slice(SectionId::FUNCTIONS)),
             line_spans: typed(slice(SectionId::LINE_SPANS)),
             line_windows: typed(slice(SectionId::LINE_WINDOWS)),
+            display_buckets: typed(slice(SectionId::DISPLAY_BUCKETS)),
+            display: typed(slice(SectionId::DISPLAY)),
+            display_text: slice(SectionId::DISPLAY_TEXT),
             name_shift: header.name_shift.get(),
             hot: Area {
                 base: 0,

@@ -70,7 +70,8 @@ impl View<'_> {
         self.verify_name_index()?;
         self.verify_image_sections()?;
         self.verify_segments()?;
-        self.verify_lines()
+        self.verify_lines()?;
+        self.verify_display()
     }
 
     /// I25, I26.

@@ -91,6 +91,7 @@ fn text(what: impl std::fmt::Display) -> Line {
 }
 
 const BYTES: &[u8] = include_bytes!("../../testdata/golden/rich.symidx");
+const SHOWN: &[u8] = include_bytes!("../../testdata/golden/display.symidx");
 #[cfg(feature = "mmap")]
 const PATH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/rich.symidx");
 
@@ -186,6 +187,22 @@ fn queries_allocate_nothing() {
         assert!(index.build_id().is_some() && index.image_base().is_some());
         assert!(index.is_code(Svma(0x401000)));
     });
+    none("display names", || {
+        let index = Index::from_bytes(SHOWN).unwrap();
+        let mut length = 0;
+        for found in index.names() {
+            let found = found.unwrap();
+            if let Some(display) = index.display_name(found.name()).unwrap() {
+                assert_eq!(text(display.full()).used, display.full().len());
+                length += display.short().copy_to(&mut [0; 8]);
+            }
+        }
+        assert!(length > 300);
+        let symbol = index.lookup(Svma(0x401010)).unwrap().unwrap();
+        let display = symbol.display_name().unwrap().unwrap();
+        assert_eq!(display.short(), "space::Longer::Names::method");
+        assert_eq!(display.full(), "space::Longer::Names::method(int)");
+    });
     none("verify_structure", || index.verify_structure().unwrap());
     // The metadata is validated by unpacking it, which needs memory.
     #[cfg(not(feature = "metadata"))]
@@ -209,4 +226,63 @@ fn corrupt_answers_allocate_nothing() {
         assert!(text(corrupt).used > 0);
     });
     none("a violation", || assert!(text(index.verify_structure().unwrap_err()).used > 0));
+}
+
+/// Frames with everything that can be asked of them, the path written out.
+#[test]
+fn frames_allocate_nothing() {
+    const LINES: &[u8] = include_bytes!("../../testdata/golden/lines.symidx");
+    let index = Index::from_bytes(LINES).unwrap();
+    let section = index.section_by_name(b".text").unwrap().unwrap();
+    let start = section.address().0;
+    let frames = none("frames", || {
+        let mut frames = 0;
+        for address in start..start + section.size() {
+            for frame in index.frames(Svma(address)).unwrap() {
+                let frame = frame.unwrap();
+                if let (Some(function), Some(file)) = (frame.function(), frame.file()) {
+                    let line = text(format_args!("{function} {file}:{:?}", frame.line()));
+                    frames += usize::from(line.used > 0);
+                }
+            }
+            let again = index.frames_in(section.id(), address - start).unwrap().count();
+            assert_eq!(again, index.frames_return(Svma(address + 1)).unwrap().count());
+        }
+        black_box(index.line_counts());
+        frames
+    });
+    assert!(frames > 200, "{frames}");
+}
+
+/// Rust names are demangled without heap, however they are made.
+#[cfg(feature = "demangle")]
+#[test]
+fn demangling_allocates_nothing() {
+    use symidx::demangle::RustName;
+
+    let exploding: String = {
+        let mut name = String::from("_RINvC1a1fTllE");
+        // Each pair repeats the one before twice, by its place behind `_R`.
+        for at in ["7_", "b_", "j_"] {
+            name += &format!("TB{at}B{at}E");
+        }
+        name + "E"
+    };
+    for (name, expected) in [
+        ("_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write"),
+        ("_RNvMCs1234_7mycrateNtB2_3Foo3new", "<mycrate::Foo>::new"),
+        (&exploding, "a::f::<(i32, i32), ((i32, i32)"),
+    ] {
+        none(name, || {
+            let rust = RustName::parse(name.as_bytes()).unwrap();
+            let mut line = Line { bytes: [0; 512], used: 0 };
+            let _ = rust.write_to(&mut line);
+            assert_eq!(&line.bytes[..expected.len()], expected.as_bytes());
+        });
+    }
+    let index = Index::from_bytes(BYTES).unwrap();
+    none("a name of an index", || {
+        let symbol = index.lookup(Svma(0x401048)).unwrap().unwrap();
+        assert_eq!(&text(symbol.name().demangle()).bytes[..10], b"function_4");
+    });
 }

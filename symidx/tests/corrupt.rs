@@ -1,7 +1,8 @@
 //! One damaged file per invariant, and the check that names it.
 //!
 //! Each file of `testdata/corrupt/` is `testdata/golden/rich.symidx` (for the
-//! promises about lines `lines.symidx`) with one promise broken by the edit below and every hash made to fit again (except
+//! promises about lines `lines.symidx`, for those about display names
+//! `display.symidx`) with one promise broken by the edit below and every hash made to fit again (except
 //! where the hash is the promise). `SYMIDX_WRITE_CORRUPT=1` writes them.
 
 #![cfg(feature = "verify")]
@@ -19,8 +20,8 @@ use std::path::PathBuf;
 
 use symidx::format::lines::{FunctionEntry, LineSpan};
 use symidx::format::{
-    Alias, Attrs, Header, Identity, ImageSection, Kind, Large, NONE, NameOnly, Record, Region,
-    SectionEntry, SectionId, Segment,
+    Alias, Attrs, Display, Header, Identity, ImageSection, Kind, Large, NONE, NameOnly, Record,
+    Region, SectionEntry, SectionId, Segment,
 };
 use symidx::{Index, Invariant, OpenError, Violation};
 use zerocopy::FromBytes;
@@ -29,6 +30,20 @@ mod support;
 
 const GOOD: &[u8] = include_bytes!("../../testdata/golden/rich.symidx");
 const GOOD_LINES: &[u8] = include_bytes!("../../testdata/golden/lines.symidx");
+const SHOWN: &[u8] = include_bytes!("../../testdata/golden/display.symidx");
+
+/// The file to damage: one that has what the invariant is about.
+fn good(invariant: Invariant) -> &'static [u8] {
+    match invariant {
+        Invariant::DisplayOrder | Invariant::DisplayTexts => SHOWN,
+        Invariant::LineSpanShape
+        | Invariant::WindowOrder
+        | Invariant::WindowShape
+        | Invariant::NodeShape
+        | Invariant::FunctionShape => GOOD_LINES,
+        _ => GOOD,
+    }
+}
 
 /// A good file being damaged.
 struct File(Vec<u8>);
@@ -201,6 +216,14 @@ fn break_it(invariant: Invariant, file: &mut File) {
             let at = file.at(S::FUNCTIONS, 0, offset_of!(FunctionEntry, file));
             file.edit(at, |_: [u8; 3]| [1, 1, 1]);
         }
+        I::DisplayOrder => {
+            let at = file.at(S::DISPLAY_BUCKETS, 1, 0);
+            file.edit(at, |old| (u32::from_le_bytes(old) + 1).to_le_bytes());
+        }
+        I::DisplayTexts => {
+            let at = file.at(S::DISPLAY, 0, offset_of!(Display, text));
+            file.put32(at, NONE);
+        }
         other => panic!("{other:?} has no damaged file: write one"),
     }
     if !matches!(invariant, I::HeaderComplete | I::SectionHash | I::FileHash) {
@@ -209,12 +232,7 @@ fn break_it(invariant: Invariant, file: &mut File) {
 }
 
 fn damaged(invariant: Invariant) -> Vec<u8> {
-    use Invariant as I;
-    let of_lines = matches!(
-        invariant,
-        I::LineSpanShape | I::WindowOrder | I::WindowShape | I::NodeShape | I::FunctionShape
-    );
-    let mut file = File(if of_lines { GOOD_LINES } else { GOOD }.to_vec());
+    let mut file = File(good(invariant).to_vec());
     break_it(invariant, &mut file);
     file.0
 }
@@ -235,10 +253,12 @@ fn violation(bytes: &[u8]) -> Result<(), Violation> {
 
 #[test]
 fn the_good_file_is_good() {
-    assert_eq!(violation(GOOD), Ok(()));
-    let mut sealed = GOOD.to_vec();
-    support::reseal(&mut sealed);
-    assert_eq!(sealed, GOOD, "sealing a whole file changes nothing");
+    for good in [GOOD, SHOWN] {
+        assert_eq!(violation(good), Ok(()));
+        let mut sealed = good.to_vec();
+        support::reseal(&mut sealed);
+        assert_eq!(sealed, good, "sealing a whole file changes nothing");
+    }
 }
 
 #[test]
@@ -291,6 +311,7 @@ fn every_query_bears_every_damage() {
                 | Invariant::WindowShape
                 | Invariant::NodeShape
                 | Invariant::FunctionShape
+                | Invariant::DisplayTexts
         );
         if met {
             assert!(tally.corrupt.is_some(), "{invariant:?} went unnoticed");

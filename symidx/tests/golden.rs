@@ -19,7 +19,8 @@ use symidx::{ImageSectionId, Index, Svma};
 
 mod support;
 
-const NAMES: [&str; 7] = ["example", "rich", "libal", "relocatable", "macho", "kallsyms", "lines"];
+const NAMES: [&str; 8] =
+    ["example", "rich", "libal", "relocatable", "macho", "kallsyms", "lines", "display"];
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
@@ -76,6 +77,15 @@ fn dump(index: &Index<'_>) -> String {
         let kind = m.kind().as_str();
         write!(out, "  {:?} {:#x} {:#x} {kind}", m.stored_name(), m.address(), m.size()).unwrap();
         writeln!(out, "{} 1 of {count}", if m.is_alias() { " alias" } else { "" }).unwrap();
+    }
+    if index.display_name_count() > 0 {
+        writeln!(out, "\n{} display names", index.display_name_count()).unwrap();
+        for found in index.names() {
+            let m = found.unwrap();
+            if let Some(display) = m.display_name().unwrap() {
+                writeln!(out, "  {}: {} = {}", m.name(), display.short(), display.full()).unwrap();
+            }
+        }
     }
     writeln!(out, "\nanswers on both sides of every border").unwrap();
     let mut addresses = support::borders(index, usize::MAX);
@@ -144,6 +154,7 @@ fn golden_files_open_and_answer_as_ever() {
         index.verify().unwrap_or_else(|violation| panic!("{name}: {violation}"));
         support::compare_with_slow(&index, &support::borders(&index, usize::MAX));
         support::compare_find(&index, usize::MAX);
+        support::compare_display(&index, usize::MAX);
         let found = dump(&index);
         let text = golden.join(name).with_extension("txt");
         if std::env::var_os("SYMIDX_BLESS").is_some() {

@@ -27,6 +27,11 @@ fn open() -> Index<'static> {
     index.expect("the golden file")
 }
 
+/// An index with lines, in the program itself: opening it is part of the test.
+fn lines() -> Index<'static> {
+    Index::from_bytes(include_bytes!("../../testdata/golden/lines.symidx")).expect("a golden file")
+}
+
 /// How many of `rounds` rounds answer everything right.
 fn right_answers(index: &Index<'_>, rounds: u64) -> u64 {
     let mut right = 0;
@@ -42,8 +47,13 @@ fn right_answers(index: &Index<'_>, rounds: u64) -> u64 {
         });
         let miss = matches!(index.lookup(Svma(round)), Ok(None));
         let found = index.find(b"aliased").all(|found| found.is_ok());
+        let frames = lines().frames(Svma(0x4001a0 + round % 0xc0)).is_ok_and(|mut frames| {
+            frames.all(|frame| {
+                frame.is_ok_and(|frame| frame.file().is_some() || frame.line().is_none())
+            })
+        });
         let batch = index.lookup_sorted([Svma(address), Svma(address + 1)]).all(|a| a.is_ok());
-        if named == Some(number) && miss && found && batch {
+        if named == Some(number) && miss && found && frames && batch {
             right += 1;
         }
     }

@@ -17,7 +17,7 @@ use symidx::Index;
 
 mod support;
 
-const FILES: [(&str, &[u8]); 7] = [
+const FILES: [(&str, &[u8]); 8] = [
     ("example", include_bytes!("../../testdata/golden/example.symidx")),
     ("rich", include_bytes!("../../testdata/golden/rich.symidx")),
     ("libal", include_bytes!("../../testdata/golden/libal.symidx")),
@@ -25,6 +25,7 @@ const FILES: [(&str, &[u8]); 7] = [
     ("macho", include_bytes!("../../testdata/golden/macho.symidx")),
     ("kallsyms", include_bytes!("../../testdata/golden/kallsyms.symidx")),
     ("lines", include_bytes!("../../testdata/golden/lines.symidx")),
+    ("display", include_bytes!("../../testdata/golden/display.symidx")),
 ];
 
 /// One damaged file may take this long in the slowest build on a busy machine.
@@ -117,6 +118,7 @@ fn every_bit_flipped_and_sealed_is_refused_or_harmless() {
                 let tally = support::ask_everything(&index, &addresses, 64);
                 assert_eq!(tally.corrupt, None, "{name}: bit {} of byte {:#x}", bit % 8, bit / 8);
                 support::compare_with_slow(&index, &addresses);
+                support::compare_display(&index, 64);
             }
         }
         assert!(accepted > 0, "{name}: input hash and names may be anything");

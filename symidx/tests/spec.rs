@@ -15,8 +15,8 @@ use std::mem::offset_of;
 
 use symidx::format::lines::{FileEntry, FunctionEntry, LineSpan};
 use symidx::format::{
-    Alias, Attrs, Binding, Extent, Header, Identity, ImageSection, Kind, Large, NameOnly, Record,
-    Region, SectionEntry, SectionId, Segment, name_hash,
+    Alias, Attrs, Binding, Display, DisplayPiece, Extent, Header, Identity, ImageSection, Kind,
+    Large, NameOnly, Record, Region, SectionEntry, SectionId, Segment, name_hash,
 };
 use symidx::{Invariant, format};
 use zerocopy::FromBytes;
@@ -69,6 +69,8 @@ fn types() -> Vec<(&'static str, usize, Fields)> {
         fields!(Large: record, reserved, size),
         fields!(Alias: owner, size, name, name_len, attrs),
         fields!(NameOnly: value, size, section, name, name_len, attrs),
+        fields!(Display: name, text, full_len, short_start, short_len, pieces),
+        fields!(DisplayPiece: at, len),
         fields!(ImageSection: address, size, name, name_len, flags, number, region),
         fields!(LineSpan: base, size, lines, window_first, section, shift, reserved),
         fields!(FunctionEntry: name, name_len, file, line),
@@ -129,6 +131,7 @@ fn the_section_table_is_section_id_all() {
         (SectionId::LINE_SPANS, "LineSpan"),
         (SectionId::FUNCTIONS, "FunctionEntry"),
         (SectionId::FILES, "FileEntry"),
+        (SectionId::DISPLAY, "Display"),
     ] {
         assert_eq!(id.entry_size(), Some(sizes[name]), "{name}");
     }
@@ -252,6 +255,7 @@ fn the_numbers_in_the_text_are_those_of_the_code() {
         ("bit 0: readable, bit 1: writable, bit 2: executable", {
             (format::SEGMENT_READ, format::SEGMENT_WRITE, format::SEGMENT_EXECUTE) == (1, 2, 4)
         }),
+        ("pieces of the run, 1 to 8", format::MAX_PIECES == 8),
         ("bit 0: required", format::ENTRY_REQUIRED == 1),
         ("0: keys are svmas; 1: keys are (image section, offset)", {
             (format::ADDRESSES_SVMA, format::ADDRESSES_SECTION) == (0, 1)

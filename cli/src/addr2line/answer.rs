@@ -5,15 +5,15 @@
 //! ways GNU says that something is unknown; which one comes when is its rule.
 
 use super::options::Options;
-use crate::demangle::Demangler;
 use crate::frames::{FrameText, PathText};
+use crate::shown::Shown;
 use crate::text::{decimal, plain};
 
 /// Writes answers.
 #[derive(Debug)]
 pub(super) struct Writer<'o> {
     options: &'o Options,
-    demangler: Demangler,
+    names: Shown,
     /// Hex digits of an address.
     digits: u32,
     /// Control characters are escaped, for a terminal.
@@ -24,7 +24,7 @@ impl<'o> Writer<'o> {
     /// For addresses of 64 bits or of 32.
     pub(super) fn new(options: &'o Options, is_64: bool, careful: bool) -> Self {
         let digits = if is_64 { 16 } else { 8 };
-        Self { options, demangler: Demangler::new(options.demangle), digits, careful }
+        Self { options, names: Shown::new(options.demangle), digits, careful }
     }
 
     /// Appends an answer; without frames it says that nothing is known.
@@ -48,7 +48,7 @@ impl<'o> Writer<'o> {
             }
             if self.options.functions {
                 match frame.function.filter(|name| !name.is_empty()) {
-                    Some(name) => write(out, self.demangler.full(name), self.careful),
+                    Some(name) => write(out, self.names.full(name, frame.display), self.careful),
                     None => out.extend_from_slice(b"??"),
                 }
                 out.extend_from_slice(if pretty { b" at " } else { b"\n" });

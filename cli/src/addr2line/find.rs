@@ -7,9 +7,9 @@
 use symidx::format::{Extent, Kind};
 use symidx::{Corrupt, ImageSectionId, Index, Name, Section, Svma, Symbol};
 
-use crate::demangle::{Demangler, Form};
 use crate::find::{literal_part, scan};
 use crate::frames::{Chain, FrameText};
+use crate::shown::Shown;
 use crate::text::bytes_of;
 
 /// Finds frames and symbols.
@@ -75,9 +75,10 @@ impl<'i> Finder<'i> {
             return Ok(0);
         };
         let part = memchr::memmem::Finder::new(part);
-        let mut demangler = Demangler::new(true);
-        let found = scan(self.index, |linkage| {
-            part.find(linkage).is_some() && demangler.form(linkage, Form::Full) == Some(name)
+        let mut shown = Shown::new(true);
+        let found = scan(self.index, |entry| {
+            Ok(part.find(bytes_of(entry.name())).is_some()
+                && shown.texts(entry)?.is_some_and(|texts| texts.full == name))
         })?;
         Ok(found.first().map_or(0, |found| found.address().wrapping_add(offset)))
     }
@@ -106,7 +107,7 @@ impl<'i> Finder<'i> {
         match index.sections().next() {
             None => {
                 let symbol = index.lookup(Svma(address))?;
-                let chain = Chain::new(index.frames(Svma(address)), symbol.as_ref(), true);
+                let chain = Chain::new(index, index.frames(Svma(address)), symbol.as_ref(), true);
                 self.damage = self.damage.or(chain.damage);
                 Ok(chain.frames)
             }
@@ -125,20 +126,22 @@ impl<'i> Finder<'i> {
             true => (index.lookup_in(section.id(), offset)?, index.frames_in(section.id(), offset)),
             false => (index.lookup(address)?, index.frames(address)),
         };
-        let Chain { mut frames, damage } = Chain::new(frames, symbol.as_ref(), true);
+        let Chain { mut frames, damage } = Chain::new(index, frames, symbol.as_ref(), true);
         self.damage = self.damage.or(damage);
         if !symbol.as_ref().is_some_and(is_function) {
             let placed = frames.iter().any(|frame| frame.file.is_some());
             if !placed {
                 frames.clear();
             }
-            let before = self.function_before(section, offset)?.map(bytes_of);
-            match (frames.last_mut(), before) {
-                (Some(outermost), name) if symbol.is_some() || outermost.function.is_none() => {
-                    outermost.function = name;
+            let before = self.function_before(section, offset)?;
+            let display = before.and_then(|name| index.display_name(name).ok().flatten());
+            let function = before.map(bytes_of);
+            match (frames.last_mut(), function) {
+                (Some(outermost), _) if symbol.is_some() || outermost.function.is_none() => {
+                    (outermost.function, outermost.display) = (function, display);
                 }
-                (None, Some(name)) => {
-                    frames.push(FrameText { function: Some(name), ..FrameText::default() });
+                (None, Some(_)) => {
+                    frames.push(FrameText { function, display, ..FrameText::default() });
                 }
                 _ => {}
             }

@@ -146,6 +146,7 @@ impl Job {
                 read: read.read_options(),
                 code_only: args.code_only,
                 names_only: args.names_only,
+                demangle: args.demangle,
                 force: args.force,
                 allow_empty: args.allow_empty,
                 keep_richer: args.store.is_some(),

@@ -195,7 +195,7 @@ impl Image {
     ) -> Result<Found<'_>, Corrupt> {
         let symbol = self.index.lookup_in(section, offset)?;
         let frames = self.index.frames_in(section, offset);
-        let chain = Chain::new(frames, symbol.as_ref(), self.inlines);
+        let chain = Chain::new(&self.index, frames, symbol.as_ref(), self.inlines);
         Ok(match symbol {
             Some(symbol) => Found::Hit(hit(symbol, base, self.back, None, chain)),
             None => Found::Miss(Miss { reason: Reason::Uncovered, chain }),
@@ -216,7 +216,7 @@ pub(super) fn find_at<'i>(
     file: Option<&'i Path>,
 ) -> Result<Found<'i>, Corrupt> {
     let symbol = index.lookup(svma)?;
-    let chain = Chain::new(index.frames(svma), symbol.as_ref(), inlines);
+    let chain = Chain::new(index, index.frames(svma), symbol.as_ref(), inlines);
     if let Some(symbol) = symbol {
         return Ok(Found::Hit(hit(symbol, 0, back, file, chain)));
     }

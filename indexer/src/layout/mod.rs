@@ -4,16 +4,18 @@
 //! storage order. This module never chooses between symbols and never writes.
 
 use symidx::format::{
-    self, Alias, Attrs, ImageSection, Large, NONE, NameOnly, Record, Region, Segment,
+    self, Alias, Attrs, Display, ImageSection, Large, NONE, NameOnly, Record, Region, Segment,
 };
 
 use crate::lines::EncodedLines;
 use crate::model::{AddressKind, Image, NO_SECTION, Source, Symbol};
 use crate::normalise::{Extent, Normalised, Owner};
 
+mod display;
 mod name_index;
 mod regions;
 
+pub use display::add_display_names;
 pub use name_index::{NamePool, StoredName};
 
 /// Finished tables and the names' storage order.
@@ -45,6 +47,12 @@ pub struct Plan<'data> {
     pub lines: EncodedLines<'data>,
     /// Distinct names in storage order.
     pub names: NamePool<'data>,
+    /// Bucket starts of the display names, and the end.
+    pub display_buckets: Vec<u32>,
+    /// What is shown for names, by name; empty unless asked for.
+    pub display: Vec<Display>,
+    /// The texts of the display names.
+    pub display_text: Vec<u8>,
     /// The region with code that has the most records, or [`NONE`].
     pub hot_region: u32,
     /// Functions that answer addresses.

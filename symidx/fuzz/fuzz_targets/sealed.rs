@@ -1,6 +1,6 @@
 //! Invariant: an index that `verify` accepts answers no query with `Corrupt`,
 //! every lookup as the slow scan over its records, and every name as a walk
-//! over all names. Damage is sealed (all hashes recomputed), so that only the
+//! over all names; display names likewise. Damage is sealed (all hashes recomputed), so that only the
 //! structural checks stand between it and the queries.
 //!
 //! Input: a whole file (its frame is repaired first), or a list of edits of
@@ -15,12 +15,13 @@ use zerocopy::FromBytes;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 
-const GOLDEN: [&[u8]; 5] = [
+const GOLDEN: [&[u8]; 6] = [
     include_bytes!("../../../testdata/golden/example.symidx"),
     include_bytes!("../../../testdata/golden/libal.symidx"),
     include_bytes!("../../../testdata/golden/relocatable.symidx"),
     include_bytes!("../../../testdata/golden/macho.symidx"),
     include_bytes!("../../../testdata/golden/kallsyms.symidx"),
+    include_bytes!("../../../testdata/golden/display.symidx"),
 ];
 
 fuzz_target!(|data: &[u8]| {
@@ -48,6 +49,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!(tally.corrupt, None, "verify found nothing");
         support::compare_with_slow(&index, &addresses);
         support::compare_find(&index, 64);
+        support::compare_display(&index, 64);
     }
 });
 

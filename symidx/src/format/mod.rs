@@ -11,10 +11,12 @@ use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 mod attrs;
+mod display;
 pub mod lines;
 mod name_hash;
 
 pub use attrs::{Attrs, Binding, Extent, Kind};
+pub use display::{Display, DisplayPiece, MAX_PIECES, display_bucket_of};
 pub use name_hash::{bucket_of, fingerprint, name_hash, split_version};
 
 /// First bytes of every file. The high bit and the line feed catch transfers
@@ -154,17 +156,23 @@ section_ids! {
     FILES = 34, "files", Some(12);
     /// Reserved: packed names.
     PACKED_NAMES = 35, "packed-names", None;
+    /// What is shown for names ([`Display`]), by name.
+    DISPLAY = 36, "display-names", Some(16);
+    /// The texts of the display names.
+    DISPLAY_TEXT = 37, "display-text", Some(1);
     /// Functions of rows and nodes ([`lines::FunctionEntry`]).
     FUNCTIONS = 38, "functions", Some(12);
     /// Stretches of address space with lines ([`lines::LineSpan`]), in key order.
     LINE_SPANS = 39, "line-spans", Some(40);
     /// Where each window starts, counted from its span's (`u32`), and the end of the last.
     LINE_WINDOWS = 40, "line-windows", Some(4);
+    /// First entry of [`SectionId::DISPLAY`] of each bucket (`u32`), and the end.
+    DISPLAY_BUCKETS = 41, "display-buckets", Some(4);
 }
 
 impl SectionId {
     /// True for the sections that a reader must know to answer with symbols:
-    /// all but metadata and what lines are made of.
+    /// all but metadata and what lines and display names are made of.
     #[must_use]
     pub const fn is_required(self) -> bool {
         self.0 < Self::LINES.0 && self.0 != Self::METADATA.0

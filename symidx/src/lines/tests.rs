@@ -1,1 +1,110 @@
+//! Windows and nodes from hand-written bytes, whole and cut.
 
+#![allow(clippy::unwrap_used)]
+
+use std::vec;
+
+use super::*;
+
+fn place(file: FileRef, line: LineRef, column: u32) -> Place {
+    Place { file, line, column }
+}
+
+/// Three rows, two entries and a gap, a file, columns, long values.
+const SMALL: &[u8] = &[
+    2,    // three rows
+    0x62, // three entries, columns, files
+    0,    // one file
+    0x10, 0, 0, 0, // base: entry 0 is node 0x10
+    0x00, 0x80, // entry 1: a gap
+    0xfc, 0xff, // entry 2: node 0x10 - 4
+    7, 0, 0, 0, // its file
+    5, 9, // starts
+    0x10, 0x02, // picks 0, 1, 2
+    3, 0, 255, // lines
+    1, 0, 255, // columns
+    0x39, 0x05, // line 1337
+    0x2c, 0x01, // column 300
+];
+
+#[test]
+fn a_small_window_is_read_column_by_column() {
+    let window = Window::parse(SMALL).unwrap();
+    assert_eq!((window.row_count(), window.entry_count()), (3, 3));
+    assert!(window.has_all_long_values());
+    let positions = [0, 4, 5, 8, 9, 255].map(|offset| window.position(offset));
+    assert_eq!(positions, [0, 0, 1, 1, 2, 2]);
+    let row = |node, place| Some(Some(Row { node, place }));
+    let first = place(FileRef::OfFunction, LineRef::FromFunction(2), 1);
+    assert_eq!(window.row(0), row(0x10, first));
+    assert_eq!(window.row(1), Some(None), "a gap");
+    assert_eq!(window.row(2), row(0x0c, place(FileRef::File(7), LineRef::Line(1337), 300)));
+    assert_eq!(window.row(3), None, "no such row");
+}
+
+#[test]
+fn wide_windows_name_nodes_and_long_values_in_four_bytes() {
+    let bytes = [
+        1, 0xd1, 0, // two rows, two entries, wide, files, long, one file
+        1, 0, 0, 0, // entry 0
+        0x78, 0x56, 0x34, 0x12, // entry 1
+        0xff, 0xff, 0xff, 0xff, // its file: unknown
+        128,  // start
+        0x10, // picks 0, 1
+        0, 255, // lines
+        0x70, 0x11, 0x01, 0x00, // line 70000
+    ];
+    let window = Window::parse(&bytes).unwrap();
+    let unknown = place(FileRef::OfFunction, LineRef::Unknown, 0);
+    assert_eq!(window.row(0), Some(Some(Row { node: 1, place: unknown })));
+    let far = place(FileRef::Unknown, LineRef::Line(70_000), 0);
+    assert_eq!(window.row(1), Some(Some(Row { node: 0x1234_5678, place: far })));
+}
+
+#[test]
+fn one_entry_needs_no_picks_and_many_need_bytes() {
+    let one = [1, 0x00, 9, 0, 0, 0, 4, 1, 2];
+    let window = Window::parse(&one).unwrap();
+    assert_eq!((window.pick(0), window.pick(1), window.entry_count()), (0, 0, 1));
+    // 18 entries: their number no longer fits beside the flags.
+    let mut many = vec![1, 0x0f, 17, 0, 1, 0, 0];
+    many.extend((1..18u16).flat_map(|distance| distance.to_le_bytes()));
+    many.extend([4, 0, 17, 1, 1]);
+    let window = Window::parse(&many).unwrap();
+    assert_eq!(window.entry_count(), 18);
+    assert_eq!(window.row(1).flatten().map(|row| row.node), Some(256 + 17));
+}
+
+#[test]
+fn a_window_that_is_cut_or_picks_nothing_is_damaged_and_never_panics() {
+    for length in 0..SMALL.len() {
+        let cut = SMALL.get(..length).unwrap_or(&[]);
+        // Without its last values it is a window, but not one with all of them.
+        let sound = Window::parse(cut).is_some_and(|window| window.has_all_long_values());
+        assert!(!sound, "cut at {length}");
+        if let Some(window) = Window::parse(cut) {
+            for row in 0..5 {
+                let _ = window.row(row);
+            }
+        }
+    }
+    let mut wrong = SMALL.to_vec();
+    wrong.splice(17..18, [0xf0]);
+    assert_eq!(Window::parse(&wrong).unwrap().row(1), None, "there is no entry 15");
+    // More files than entries.
+    assert!(Window::parse(&[0, 0x40, 1, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 5]).is_none());
+}
+
+#[test]
+fn numbers_are_read_to_their_last_byte_and_no_further() {
+    let read = |bytes: &[u8]| {
+        let mut at = 0;
+        number(bytes, &mut at).map(|value| (value, at))
+    };
+    assert_eq!(read(&[0x7f, 1]), Some((0x7f, 1)));
+    assert_eq!(read(&[0x80, 0x01]), Some((0x80, 2)));
+    assert_eq!(read(&[0xff; 5]), None, "it never ends");
+    assert_eq!(read(&[0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]), Some(((1 << 42) - 1, 6)));
+    assert_eq!(read(&[0x80; 7]), None, "too long");
+    assert_eq!([0, 1, 2, 3, 4].map(signed), [0, -1, 1, -2, 2]);
+}

@@ -18,9 +18,12 @@ use std::fmt::Write as _;
 
 use symidx::format::lines::{LineSpan, MAX_FRAMES};
 use symidx::format::{
-    Attrs, Header, LARGE_SIZE, Large, NONE, Record, Region, SectionEntry, SectionId,
+    Attrs, Display, DisplayPiece, Header, LARGE_SIZE, Large, NONE, Record, Region, SectionEntry,
+    SectionId,
 };
-use symidx::{Corrupt, FileOffset, Frames, ImageSectionId, Index, Kind, Match, Svma, Symbol};
+use symidx::{
+    Corrupt, DisplayName, FileOffset, Frames, ImageSectionId, Index, Kind, Match, Svma, Symbol,
+};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Makes every hash fit the bytes again: each section's, then the file's. For
@@ -188,6 +191,7 @@ impl Tally {
         if let Some(Some(module)) = self.take(symbol.module()) {
             let _ = write!(sink, "{module}");
         }
+        self.display(symbol.display_name(), sink);
         for alias in symbol.aliases().take(16) {
             if let Some(alias) = self.take(alias) {
                 let _ = write!(sink, "{} {}", alias.name(), alias.stored_name());
@@ -216,6 +220,19 @@ impl Tally {
         assert!(count <= MAX_FRAMES + 1, "{count} frames");
     }
 
+    fn display(&mut self, display: Result<Option<DisplayName<'_>>, Corrupt>, sink: &mut Sink) {
+        let Some(Some(display)) = self.take(display) else { return };
+        for text in [display.full(), display.short()] {
+            let _ = write!(sink, "{text} {text:?}");
+            let length: usize = text.pieces().map(<[u8]>::len).sum();
+            assert_eq!(length, text.len());
+            assert!(!text.is_empty());
+            let mut buffer = [0; 16];
+            assert_eq!(text.copy_to(&mut buffer), length);
+            assert!(text.as_bytes().is_none_or(|bytes| bytes.len() == length));
+        }
+    }
+
     fn named(&mut self, found: &Match<'_>, sink: &mut Sink) {
         self.answers += 1;
         let _ = write!(sink, "{} {}", found.name(), found.stored_name());
@@ -227,6 +244,7 @@ impl Tally {
         if let Some(Some(module)) = self.take(found.module()) {
             let _ = write!(sink, "{module}");
         }
+        self.display(found.display_name(), sink);
     }
 }
 
@@ -328,6 +346,7 @@ pub(crate) fn ask_everything(index: &Index<'_>, addresses: &[u64], limit: usize)
     let _ = (index.is_big_endian(), index.symbol_count(), index.alias_count());
     let _ = (index.names_only_count(), index.metadata_bytes().len());
     let _ = (index.has_lines(), index.line_counts());
+    let _ = index.display_name_count();
     tally
 }
 
@@ -390,5 +409,42 @@ pub(crate) fn compare_find(index: &Index<'_>, limit: usize) {
             index.find(stored).any(|m| key(&m.unwrap()) == key(wanted)),
             "find {stored:?} does not find it"
         );
+    }
+}
+
+/// Panics when the display name of any of the first `limit` names of a file
+/// that verifies is not the one that a walk over all entries finds.
+pub(crate) fn compare_display(index: &Index<'_>, limit: usize) {
+    let entries: &[Display] = table(index, SectionId::DISPLAY);
+    let text: &[u8] = table(index, SectionId::DISPLAY_TEXT);
+    let names: &[u8] = table(index, SectionId::NAMES);
+    let shift = Header::read_from_prefix(index.as_bytes()).unwrap().0.name_shift.get();
+    let run = |entry: &Display| {
+        let at = entry.text.get() as usize;
+        let short_end = entry.short_start.get() as usize + entry.short_len.get() as usize;
+        let length = short_end.max(entry.full_len.get().into());
+        if entry.pieces.get() == 1 {
+            return text[at..at + length].to_vec();
+        }
+        (0..entry.pieces.get().into()).fold(Vec::new(), |run, i| {
+            let piece = DisplayPiece::read_from_prefix(&text[at + i * 6..]).unwrap().0;
+            [&run, &text[piece.at.get() as usize..][..piece.len.get().into()]].concat()
+        })
+    };
+    for found in index.names().take(limit) {
+        let found = found.unwrap();
+        let name = found.stored_name().as_bytes().unwrap_or(&[]);
+        let start = name.as_ptr().addr() - names.as_ptr().addr();
+        let entry = entries.iter().find(|entry| (entry.name.get() as usize) << shift == start);
+        let expected = entry.filter(|_| !name.is_empty()).map(|entry| {
+            let run = run(entry);
+            let short = &run[entry.short_start.get().into()..][..entry.short_len.get().into()];
+            (run[..entry.full_len.get().into()].to_vec(), short.to_vec())
+        });
+        let display = index.display_name(found.name()).unwrap();
+        let bytes = |text: symidx::DisplayText<'_>| text.pieces().flatten().copied().collect();
+        let shown: Option<(Vec<u8>, Vec<u8>)> =
+            display.map(|display| (bytes(display.full()), bytes(display.short())));
+        assert_eq!(shown, expected, "display name of {:?}", found.name());
     }
 }

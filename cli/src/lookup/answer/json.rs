@@ -25,7 +25,7 @@ impl Writer {
         let mut object = Object::new(answer.key("symbol"));
         // The last frame repeats both strings: copied, not made again.
         let plain_name = object.name("name", name);
-        let demangled = object.string("demangled", self.demangler.full(name));
+        let demangled = object.string("demangled", self.names.full(name, symbol.display_name()?));
         object
             .field("start", Hex(hit.start))
             .field("size", symbol.size())
@@ -97,7 +97,7 @@ impl Writer {
                     out.extend_from_slice(b"{\"function\":");
                     function.write(out);
                     out.extend_from_slice(b",\"demangled\":");
-                    function.map(|function| self.demangler.full(function)).write(out);
+                    function.map(|function| self.names.full(function, frame.display)).write(out);
                 }
             }
             out.extend_from_slice(b",\"file\":");

@@ -6,12 +6,12 @@
 mod json;
 mod tools;
 
-use symidx::{AliasName, Corrupt};
+use symidx::{AliasName, Corrupt, DisplayName};
 
 use super::Style;
 use super::image::{Found, Hit, Miss, Reason};
-use crate::demangle::Demangler;
 use crate::frames::{FrameText, PathText};
+use crate::shown::Shown;
 use crate::text::{bytes_of, decimal, hex, plain};
 
 /// How to write answers.
@@ -33,13 +33,13 @@ pub(super) struct Manner {
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     manner: Manner,
-    demangler: Demangler,
+    names: Shown,
 }
 
 impl Writer {
     /// A writer of this manner.
     pub(super) fn new(manner: Manner) -> Self {
-        Self { demangler: Demangler::new(manner.demangle), manner }
+        Self { names: Shown::new(manner.demangle), manner }
     }
 
     /// Appends the answer; an error when there is none, after an output that
@@ -144,12 +144,12 @@ impl Writer {
         };
         for (i, frame) in inner.iter().enumerate() {
             self.inlined_by(out, i);
-            self.function(out, frame.function.unwrap_or(b"??"));
+            self.function(out, frame.function.unwrap_or(b"??"), frame.display);
             self.place(out, frame);
             out.push(b'\n');
         }
         self.inlined_by(out, inner.len());
-        self.function(out, bytes_of(hit.symbol.name()));
+        self.function(out, bytes_of(hit.symbol.name()), hit.symbol.display_name()?);
         out.push(b'+');
         hex(out, hit.offset);
         self.place(out, &outermost);
@@ -166,7 +166,7 @@ impl Writer {
                 out.push(b'\n');
             }
             self.inlined_by(out, i);
-            self.function(out, frame.function.unwrap_or(b"??"));
+            self.function(out, frame.function.unwrap_or(b"??"), frame.display);
             self.place(out, frame);
         }
         if frames.is_empty() {
@@ -196,9 +196,9 @@ impl Writer {
         }
     }
 
-    fn function(&mut self, out: &mut Vec<u8>, name: &[u8]) {
+    fn function(&mut self, out: &mut Vec<u8>, name: &[u8], display: Option<DisplayName<'_>>) {
         let color = self.manner.color;
-        let name = self.demangler.full(name);
+        let name = self.names.full(name, display);
         painted(color, out, b"1", |out| plain(out, name));
     }
 

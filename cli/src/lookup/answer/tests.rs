@@ -18,6 +18,7 @@ fn chain() -> Chain<'static> {
     let frames = vec![
         FrameText {
             function: Some(b"_ZN5space5innerEv"),
+            display: None,
             file: file(b"a.h"),
             line: Some(2),
             column: Some(75),

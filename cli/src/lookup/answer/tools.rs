@@ -8,7 +8,6 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::{Writer, path};
-use crate::demangle::Form;
 use crate::frames::{FrameText, PathText};
 use crate::lookup::image::{Hit, Miss};
 use crate::lookup::query;
@@ -20,7 +19,7 @@ impl Writer {
         let nothing = [FrameText::default()];
         for frame in if frames.is_empty() { &nothing } else { frames } {
             match frame.function {
-                Some(name) => plain(out, &self.llvm_name(name)),
+                Some(name) => plain(out, &self.llvm_name(name, frame)),
                 None => out.extend_from_slice(b"??"),
             }
             out.push(b'\n');
@@ -35,8 +34,8 @@ impl Writer {
     }
 
     /// A name as LLVM demangles it.
-    fn llvm_name<'n>(&'n mut self, name: &'n [u8]) -> Cow<'n, [u8]> {
-        match self.demangler.form(name, Form::Full) {
+    fn llvm_name<'n>(&'n mut self, name: &'n [u8], frame: &FrameText<'_>) -> Cow<'n, [u8]> {
+        match self.names.demangled(name, frame.display) {
             Some(demangled) => llvm_spelling(demangled),
             None => Cow::Borrowed(name),
         }
@@ -46,7 +45,7 @@ impl Writer {
     pub(super) fn gnu_frames(&mut self, out: &mut Vec<u8>, frames: &[FrameText<'_>]) {
         for frame in frames {
             match frame.function {
-                Some(name) => plain(out, self.demangler.full(name)),
+                Some(name) => plain(out, self.names.full(name, frame.display)),
                 None => out.extend_from_slice(b"??"),
             }
             out.push(b'\n');
@@ -122,7 +121,7 @@ impl Writer {
                 out.push(b',');
             }
             let number = |number: Option<u32>| u64::from(number.unwrap_or(0));
-            let function = self.llvm_name(frame.function.unwrap_or_default());
+            let function = self.llvm_name(frame.function.unwrap_or_default(), frame);
             let mut object = Object::new(out);
             object
                 .field("Column", number(frame.column))

@@ -13,7 +13,7 @@ pub(crate) mod support;
 /// it lists is found at its own start or hidden there by a smaller one.
 #[allow(dead_code, reason = "the normalise target has no input file")]
 pub(crate) fn build_and_check(data: &[u8]) {
-    let options = BuildOptions { allow_empty: true, ..BuildOptions::default() };
+    let options = BuildOptions { allow_empty: true, demangle: true, ..BuildOptions::default() };
     // A path that is not there: nothing is read but `data`.
     let name = Path::new("/nonexistent/fuzz/input");
     let (bytes, report) = match build_from_bytes(name, data, &options) {
@@ -37,6 +37,7 @@ pub(crate) fn check(bytes: &[u8]) {
     assert_eq!(tally.corrupt, None);
     support::compare_with_slow(&index, &addresses);
     support::compare_find(&index, 64);
+    support::compare_display(&index, 64);
     for symbol in index.symbols().take(1024) {
         let symbol = symbol.expect("verified");
         let start = symbol.start();
