@@ -363,6 +363,19 @@ def table(reports):
     return "\n".join(out) + "\n"
 
 
+def markdown(reports, args):
+    versions = [next((l.strip() for l in M.output(t, "--version") if re.search(r"\d\.\d", l)), t) for t in (args.llvm_symbolizer, "eu-addr2line") if t]
+    seen = {cls for _, r in reports for c in r.counts.values() for cls in c}
+    out = ["# Lines and inlined functions: agreement with independent tools", "",
+           f"Written by `benches/agree/lines.py`; tools: {'; '.join(versions)}.", "",
+           f"Asked: {args.count:,} random code addresses of each, of which symbols or lines say something. *equal llvm*: function, file, line and column of every",
+           "frame are those of `llvm-symbolizer --inlines`; *equal eu*: function, file and line are those of `eu-addr2line -i -f -A` (of those it was asked).",
+           "Every other answer is in a class, counted below: an answer may be in several. *UNEXPLAINED* is what no class proves.", "",
+           table(reports), "## The classes", "", "| class | why the answers differ |", "|---|---|"]
+    out += [f"| {cls} | {why} |" for cls, why in quirks.CLASSES.items() if cls in seen]
+    return "\n".join(out) + "\n"
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("binary", nargs="*")
@@ -409,8 +422,7 @@ def main():
                 print(table(reports[-1:]), flush=True)
     if args.markdown:
         with open(args.markdown, "w") as f:
-            f.write(table(reports) + "\n## The classes\n\n| class | why the answers differ |\n|---|---|\n" +
-                    "".join(f"| {c} | {why} |\n" for c, why in quirks.CLASSES.items()))
+            f.write(markdown(reports, args))
     return 1 if any(r.unexplained for _, r in reports) else 0
 
 
