@@ -152,7 +152,10 @@ const NAMES: [&[u8]; 6] = [b"main", b"inner", b"leaf", b"_ZN4core3fmtE", b"", b"
 
 prop_compose! {
     fn unit()(
-        pieces in prop::collection::vec((0u32..2, 0u64..3000, 1u64..900, 0u8..5), 0..8),
+        pieces in prop::collection::vec(
+            (0u32..2, 0u64..3000, prop_oneof![1u64..900, 1u64..900, 2000u64..9000, Just(0xffff_f000)], 0u8..5),
+            0..8,
+        ),
         nodes in prop::collection::vec((0u32..7, 0u32..9, 0u32..4, 0u32..70_000, 0u32..400), 1..12),
         rows in prop::collection::vec(
             (1u32..300, 0u32..12, 0u32..4, prop_oneof![0u32..40, 100_000u32..100_040, Just(u32::MAX)],
@@ -234,6 +237,9 @@ fn check(units: &[UnitLines<'static>], addresses: AddressKind) {
         }
     }
     assert!(index.frames(Svma(1 << 50)).unwrap().next().is_none());
+    // However far code reaches, it costs what its rows do.
+    let rows: usize = units.iter().map(|unit| unit.rows.len() + unit.pieces.len()).sum();
+    assert!(bytes.len() < 8192 + 512 * rows, "{} bytes of {rows} rows", bytes.len());
 }
 
 proptest! {

@@ -354,9 +354,14 @@ impl<'a> View<'a> {
             files: u64::try_from(self.files.len()).unwrap_or(u64::MAX),
             ..LineCounts::default()
         };
+        let (mut last, mut end) = (None, None);
         for span in self.line_spans {
-            let mut last = None;
-            let window = 1u64.wrapping_shl(span.shift.get() & 31);
+            let start = (span.section.get(), span.base.get());
+            if end != Some(start) {
+                last = None;
+            }
+            end = Some((start.0, start.1.wrapping_add(span.size.get())));
+            let window = 1u64.wrapping_shl(span.shift.get() & 63).max(1);
             let windows = span.size.get().min(1 << 32).div_ceil(window);
             for number in 0..windows {
                 let Some(bytes) = self.window_bytes(span, number) else { break };
@@ -425,7 +430,8 @@ impl<'a> View<'a> {
         }
         let row = || {
             let window = Window::parse(bytes)?;
-            window.row(window.position(u8::try_from(inside).ok()?))
+            // In a larger window there is one row.
+            window.row(window.position(u8::try_from(inside).unwrap_or(u8::MAX)))
         };
         row().ok_or_else(wrong)
     }

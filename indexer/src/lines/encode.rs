@@ -19,6 +19,10 @@ use crate::model::lines::{NONE, Node, Row};
 use crate::model::{AddressKind, Image, Report};
 use crate::normalise::Normalised;
 
+/// Bytes of lines that a byte of DWARF can be worth; real ones come to a tenth
+/// of one. Sections and functions may claim any size, so something must end.
+const LINES_PER_BYTE: u64 = 4;
+
 /// Lines outside functions count from multiples of this.
 const LINES_OUTSIDE: u32 = 128;
 
@@ -122,6 +126,8 @@ struct Written {
 
 struct Encoder<'a, 'data> {
     lines: &'a Lines<'data>,
+    /// Bytes of lines after which no more are written.
+    limit: u64,
     /// For each function of `lines` its number in the file, once it has one.
     functions: Vec<Written>,
     /// For each file of `lines` its number in the file.
@@ -149,6 +155,7 @@ impl<'a, 'data> Encoder<'a, 'data> {
     fn new(lines: &'a Lines<'data>) -> Self {
         let mut this = Self {
             lines,
+            limit: lines.weight.saturating_mul(LINES_PER_BYTE).saturating_add(1 << 20),
             functions: Vec::new(),
             files: Vec::new(),
             outside: HashMap::new(),
@@ -244,6 +251,10 @@ impl<'a, 'data> Encoder<'a, 'data> {
                 continue;
             }
             let file = self.file(of_unit(&unit.files, row.file));
+            if u64::try_from(self.windows.lines.len()).unwrap_or(u64::MAX) > self.limit {
+                report.skip("line rows beyond what their DWARF can hold");
+                continue;
+            }
             if let Some(origin) = self.origin(&row, file) {
                 self.windows.push(section, start, end, origin);
             }

@@ -86,6 +86,8 @@ pub struct Lines<'data> {
     files: Vec<SourceFile<'data>>,
     units: Vec<PackedUnit>,
     pieces: Vec<PackedPiece>,
+    /// Bytes of DWARF it was read from.
+    weight: u64,
 }
 
 impl<'data> Lines<'data> {
@@ -99,6 +101,8 @@ impl<'data> Lines<'data> {
             options.progress.phase("reading DWARF", count);
         }
         for units in &all {
+            let weights = (0..units.len()).map(|unit| units.weight(unit));
+            lines.weight = weights.fold(lines.weight, u64::saturating_add);
             let mut next = 0usize;
             while next < units.len() {
                 let end = batch_end(units, next, options.batch);
@@ -127,6 +131,8 @@ impl<'data> Lines<'data> {
         let mut lines = Self::default();
         let (mut known, mut packer) = (Known::default(), Packer::default());
         for unit in units {
+            let rows = u64::try_from(unit.rows.len()).unwrap_or(u64::MAX);
+            lines.weight = lines.weight.saturating_add(rows.saturating_mul(16));
             lines.join(Batched::pack(unit, &mut packer), &mut known, &mut Report::default());
         }
         lines

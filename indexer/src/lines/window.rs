@@ -4,13 +4,15 @@
 
 use symidx::format::NONE;
 use symidx::format::lines::{
-    LONG_COLUMN, LONG_LINE, LineSpan, MANY_ENTRIES, MAX_WINDOW_SHIFT, NARROW_GAP, WIDE_GAP,
-    WINDOW_COLUMNS, WINDOW_FILES, WINDOW_LONG, WINDOW_WIDE,
+    LONG_COLUMN, LONG_LINE, LineSpan, MANY_ENTRIES, MAX_WINDOW_SHIFT, NARROW_GAP, ROW_SHIFT,
+    WIDE_GAP, WINDOW_COLUMNS, WINDOW_FILES, WINDOW_LONG, WINDOW_WIDE,
 };
 
 /// Every window covers this many bytes of address space, as a power of two.
-const SHIFT: u32 = MAX_WINDOW_SHIFT;
+const SHIFT: u32 = ROW_SHIFT;
 const WINDOW: u64 = 1 << SHIFT;
+/// A row that takes this many whole windows has a span of its own.
+const LONG: u64 = 8;
 /// A gap of this many windows ends a span: more index entries than a span is worth.
 const MAX_EMPTY: u64 = 64;
 
@@ -38,6 +40,8 @@ pub(super) struct Windows {
     /// Rows written, a row that goes on in the next window counted once.
     pub(super) rows: u64,
     open: Option<Open>,
+    /// Section, end and origin of what was added last.
+    last: Option<(u32, u64, Origin)>,
     pending: Vec<(u8, Option<Origin>)>,
     entries: Vec<(u32, Option<u32>)>,
 }
@@ -51,7 +55,6 @@ struct Open {
     window: u64,
     /// Everything before this address is written or pending.
     at: u64,
-    last: Option<Origin>,
     window_first: u32,
     lines: u64,
 }
@@ -60,44 +63,46 @@ impl Windows {
     /// Adds a stretch of code: `[start, end)`, behind all that was added to its
     /// section before, and sections in order.
     pub(super) fn push(&mut self, section: u32, start: u64, end: u64, origin: Origin) {
-        let open = match self.open {
-            Some(open) if self.reaches(&open, section, start, end) => open,
-            _ => {
+        let joined = self.last == Some((section, start, origin));
+        self.rows = self.rows.saturating_add(u64::from(!joined));
+        self.last = Some((section, end, origin));
+        let reaches = |open: &Open| {
+            let gap = start.checked_sub(open.at);
+            open.section == section && gap.is_some_and(|gap| gap < MAX_EMPTY.saturating_mul(WINDOW))
+        };
+        let open = match self.open.filter(reaches) {
+            Some(open) => open,
+            None => {
                 self.close();
                 self.begin(section, start)
             }
         };
-        let joined = open.at == start && open.last == Some(origin);
-        self.rows = self.rows.saturating_add(u64::from(!joined));
         let mut open = self.advance(open, start);
         if open.at < start {
             self.row(&open, open.at, None);
-            open.at = start;
         }
         // A row of its own, also where it goes on from the last window.
-        let continued = joined && !self.pending.is_empty();
-        if !continued {
+        if !joined || self.pending.is_empty() {
             self.row(&open, start, Some(origin));
         }
-        open.at = start;
         while end > open.window.saturating_add(WINDOW) {
-            open = self.next_window(open);
+            let next = open.window.saturating_add(WINDOW);
+            let whole = (end & !WINDOW.saturating_sub(1)).saturating_sub(next);
+            if whole >= LONG.saturating_mul(WINDOW) {
+                self.open = Some(Open { at: next, ..open });
+                self.close();
+                self.long_row(section, next, whole, origin);
+                let rest = next.saturating_add(whole);
+                if rest == end {
+                    return;
+                }
+                open = self.begin(section, rest);
+            } else {
+                open = self.next_window(open);
+            }
             self.row(&open, open.window, Some(origin));
         }
-        open.at = end;
-        open.last = Some(origin);
-        self.open = Some(open);
-    }
-
-    fn reaches(&self, open: &Open, section: u32, start: u64, end: u64) -> bool {
-        let lines = u64::try_from(self.lines.len()).unwrap_or(u64::MAX);
-        open.section == section
-            && start >= open.at
-            && start.saturating_sub(open.at) < MAX_EMPTY.saturating_mul(WINDOW)
-            // Room for 2^32 bytes of addresses and of lines; a window has less than 4 KiB.
-            && end.saturating_sub(open.base) < 1 << 32
-            && lines.saturating_sub(open.lines) < u64::from(u32::MAX).saturating_sub(
-                end.saturating_sub(start).saturating_mul(16).saturating_add(1 << 16))
+        self.open = Some(Open { at: end, ..open });
     }
 
     fn begin(&mut self, section: u32, start: u64) -> Open {
@@ -107,9 +112,24 @@ impl Windows {
             base,
             window: base,
             at: base,
-            last: None,
             window_first: u32::try_from(self.windows.len()).unwrap_or(NONE),
             lines: u64::try_from(self.lines.len()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Spans of one window with one row: code of one place that takes many
+    /// windows costs no more than a row elsewhere.
+    fn long_row(&mut self, section: u32, start: u64, size: u64, origin: Origin) {
+        let mut at = start;
+        let end = start.saturating_add(size);
+        while at < end {
+            let size = end.saturating_sub(at).min(1 << MAX_WINDOW_SHIFT);
+            let open = self.begin(section, at);
+            self.row(&open, at, Some(origin));
+            self.write_window(&open);
+            let shift = size.next_power_of_two().trailing_zeros();
+            self.end_span(&open, size, shift);
+            at = at.saturating_add(size);
         }
     }
 
@@ -139,7 +159,15 @@ impl Windows {
 
     fn next_window(&mut self, open: Open) -> Open {
         self.write_window(&open);
-        Open { window: open.window.saturating_add(WINDOW), ..open }
+        let window = open.window.saturating_add(WINDOW);
+        let lines = u64::try_from(self.lines.len()).unwrap_or(u64::MAX);
+        // Offsets of 32 bits reach twice as far: a window has a few KiB at most.
+        let far = lines.saturating_sub(open.lines).max(window.saturating_sub(open.base));
+        if far < 1 << 31 {
+            return Open { window, ..open };
+        }
+        self.end_span(&open, window.saturating_sub(open.base), SHIFT);
+        Open { at: open.at.max(window), ..self.begin(open.section, window) }
     }
 
     /// Ends the span at hand.
@@ -149,16 +177,20 @@ impl Windows {
             self.row(&open, open.at, None);
         }
         self.write_window(&open);
-        self.windows.push(self.offset(&open));
         let size = open.window.saturating_add(WINDOW).saturating_sub(open.base);
         let size = size.min(u64::MAX.saturating_sub(open.base).saturating_add(1));
+        self.end_span(&open, size, SHIFT);
+    }
+
+    fn end_span(&mut self, open: &Open, size: u64, shift: u32) {
+        self.windows.push(self.offset(open));
         self.spans.push(LineSpan {
             base: open.base.into(),
             size: size.into(),
             lines: open.lines.into(),
             window_first: open.window_first.into(),
             section: open.section.into(),
-            shift: SHIFT.into(),
+            shift: shift.into(),
             reserved: 0.into(),
         });
     }

@@ -7,8 +7,10 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 /// every walk, on any bytes.
 pub const MAX_FRAMES: u32 = 512;
 
-/// Largest [`LineSpan::shift`]: a row's start in its window is one byte.
-pub const MAX_WINDOW_SHIFT: u32 = 8;
+/// Largest [`LineSpan::shift`].
+pub const MAX_WINDOW_SHIFT: u32 = 32;
+/// Largest [`LineSpan::shift`] of windows with several rows: a row's start is one byte.
+pub const ROW_SHIFT: u32 = 8;
 
 /// The low half of a window's second byte: further entries, up to
 /// [`MANY_ENTRIES`]; the high half are the `WINDOW_` flags.

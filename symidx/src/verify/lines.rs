@@ -4,7 +4,7 @@
 //! chains of nodes; no heap.
 
 use crate::error::{Invariant, Violation};
-use crate::format::lines::{LineSpan, MAX_FRAMES, MAX_WINDOW_SHIFT};
+use crate::format::lines::{LineSpan, MAX_FRAMES, MAX_WINDOW_SHIFT, ROW_SHIFT};
 use crate::format::{ADDRESSES_SECTION, NONE, SectionId};
 use crate::lines::{FileRef, Window};
 use crate::open::{View, index};
@@ -109,6 +109,9 @@ impl View<'_> {
     /// I30.
     fn window_is_sound(&self, window: &Window<'_>, shift: u32) -> bool {
         let size = 1u32.checked_shl(shift).unwrap_or(0);
+        if shift > ROW_SHIFT && window.row_count() > 1 {
+            return false;
+        }
         let mut before = 0u8;
         let ascending = window.starts.iter().all(|&start| {
             let rises = start > before && u32::from(start) < size;
