@@ -4,7 +4,6 @@ In: an answer, and what DWARF and the symbol tables state about that address. Ou
 Never: names a class for an answer that the facts do not lead to by the class's own rule.
 """
 import os
-import posixpath
 
 import dwarf
 
