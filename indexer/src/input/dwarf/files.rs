@@ -10,7 +10,7 @@ use gimli::read::Section as _;
 use super::limits::Allowance;
 use super::text;
 use super::unit::{Dwarf, Slice, Unit, comp_dir};
-use crate::model::lines::{NONE, SourceFile};
+use crate::model::lines::{NONE, SourceFile, is_absolute};
 
 /// A line program whose header is read.
 pub(super) type Program<'data> = gimli::IncompleteLineProgram<Slice<'data>>;
@@ -151,15 +151,6 @@ impl<'data> FileTable<'data> {
 
 /// Not a number of a file yet.
 const UNSET: u32 = NONE.saturating_sub(1);
-
-/// True for a path that no directory is put before.
-pub(super) fn is_absolute(path: &[u8]) -> bool {
-    match path {
-        [b'/' | b'\\', ..] => true,
-        [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic(),
-        _ => false,
-    }
-}
 
 /// The files put out, each once.
 #[derive(Debug, Default)]
