@@ -228,9 +228,12 @@ impl<'data> Batched<'data> {
         let mut uses = vec![0; unit.functions.len()];
         let mut bytes = Vec::new();
         let mut pieces = Vec::with_capacity(unit.pieces.len());
+        packer.begin_unit(unit);
         for piece in &unit.pieces {
             let start = u32::try_from(bytes.len());
-            packer.piece(unit, piece, &mut uses, &mut bytes);
+            if !packer.piece(unit, piece, &mut uses, &mut bytes) {
+                report.skip("functions whose inlined ones lie in too many of their parts");
+            }
             let (Ok(start), Ok(end)) = (start, u32::try_from(bytes.len())) else {
                 report.skip("units whose packed rows pass 4 GiB, cut there");
                 break;
@@ -247,7 +250,6 @@ impl<'data> Batched<'data> {
                 entry: piece.entry,
             });
         }
-        packer.end_unit();
         bytes.shrink_to_fit();
         Self {
             functions: unit.functions.iter().copied().zip(uses).collect(),
