@@ -63,6 +63,9 @@ pub(super) fn extent(dwarf: &Dwarf<'_>, offset: usize) -> Option<u64> {
     Some(super::wide(length.min(section.len())))
 }
 
+/// A path of more bytes is damage: no system opens one.
+const LONGEST_PATH: usize = 4096;
+
 /// The file table of one unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileTable<'data> {
@@ -157,12 +160,19 @@ const UNSET: u32 = NONE.saturating_sub(1);
 pub(super) struct Files<'data> {
     /// In order of first use.
     pub(super) list: Vec<SourceFile<'data>>,
+    /// How many were refused for the length of their paths.
+    pub(super) too_long: u64,
     numbers: HashMap<SourceFile<'data>, u32>,
 }
 
 impl<'data> Files<'data> {
-    /// The number of a file, a new one when it is new.
+    /// The number of a file, a new one when it is new; `NONE` for a path that
+    /// cannot be one.
     pub(super) fn number(&mut self, file: SourceFile<'data>) -> u32 {
+        if file.len() > LONGEST_PATH {
+            self.too_long = self.too_long.saturating_add(1);
+            return NONE;
+        }
         *self.numbers.entry(file).or_insert_with(|| {
             let number = super::count32(self.list.len());
             self.list.push(file);
