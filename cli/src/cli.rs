@@ -44,7 +44,7 @@ pub(crate) enum Verb {
     Find(find::FindArgs),
     /// What an index holds, where it came from and what was left out.
     Info(info::InfoArgs),
-    /// Everything in an index.
+    /// Every symbol and name of an index, in a stable order.
     Dump(dump::DumpArgs),
     /// Check every promise of an index.
     Verify(verify::VerifyArgs),

@@ -1,4 +1,4 @@
-//! `symidx dump`: everything in an index, as text or JSON lines.
+//! `symidx dump`: every symbol and name of an index, as text or JSON lines.
 //!
 //! Stable order: symbols by address (by section and offset in a relocatable
 //! file), each with its aliases, then the names without an address. Equal
@@ -16,7 +16,7 @@ use crate::source::{self, Source};
 use crate::text::{Hex, Object, bytes_of, decimal, hex, plain};
 use crate::ui::Ui;
 
-/// Everything in an index.
+/// Every symbol and name of an index, in a stable order.
 #[derive(Args, Debug)]
 #[command(
     after_help = "One line per symbol: ADDRESS SIZE KIND BINDING EXTENT SECTION NAME, then its module \

@@ -143,24 +143,6 @@ impl<'i> Facts<'i> {
         );
         line("aliases", &grouped(index.alias_count().into()));
         line("names only", &grouped(index.names_only_count().into()));
-        let lines = index.line_counts();
-        match index.has_lines() {
-            true => {
-                line(
-                    "line rows",
-                    &format!("{} in {} files", grouped(lines.rows), grouped(lines.files)),
-                );
-                line(
-                    "inlined",
-                    &format!(
-                        "{} times, one of {} functions",
-                        grouped(lines.inlined),
-                        grouped(lines.functions)
-                    ),
-                );
-            }
-            false => line("line rows", "none"),
-        }
         let hundredths = self.hundredths_per_symbol();
         line(
             "bytes/symbol",
@@ -177,7 +159,7 @@ impl<'i> Facts<'i> {
             rows => line(
                 "lines",
                 &format!(
-                    "{} of {} functions in {} files, {} inlined calls, {}",
+                    "{} rows of {} functions in {} files, {} inlined calls, {}",
                     grouped(rows),
                     grouped(lines.functions),
                     grouped(lines.files),
@@ -253,7 +235,6 @@ impl<'i> Facts<'i> {
         array(object.key("companions"), &self.metadata.companions, |entry, (role, hash)| {
             entry.field("role", role.as_str()).field("blake3", hex(hash).as_str());
         });
-        let lines = index.line_counts();
         let mut counts = Object::new(object.key("counts"));
         counts
             .field("symbols", self.symbols)
@@ -261,10 +242,6 @@ impl<'i> Facts<'i> {
             .field("aliases", u64::from(index.alias_count()))
             .field("names_only", u64::from(index.names_only_count()))
             .field("entries", u64::from(index.symbol_count()))
-            .field("line_rows", lines.rows)
-            .field("inlined_functions", lines.inlined)
-            .field("functions_with_lines", lines.functions)
-            .field("files", lines.files)
             .field("name_bytes", self.name_bytes)
             .field("line_rows", self.lines.rows)
             .field("inlined_functions", self.lines.inlined)

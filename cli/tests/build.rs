@@ -222,8 +222,12 @@ fn threads_and_memory_bounds_do_not_change_a_byte() {
         kallsyms(&names, &input);
         inputs.push(input);
     }
+    inputs.push(copied("golden/lines.elf", directory.path()));
+    inputs.push(copied("elf/split/zlib/app", directory.path()));
     let mut results = Vec::new();
-    for options in [&["-j", "1"][..], &["-j", "8"], &["-j", "8", "--max-memory", "1M"]] {
+    for options in
+        [&["-j", "1"][..], &["-j", "8"], &["-j", "64"], &[], &["-j", "8", "--max-memory", "1M"]]
+    {
         let mut command = symidx();
         command.args(["build", "--force", "-q"]).args(options).args(&inputs);
         assert_eq!(code(&command.output().unwrap()), 0);

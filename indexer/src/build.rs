@@ -4,6 +4,7 @@
 //! meet. Decides nothing about symbols.
 
 use std::io;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,14 +29,18 @@ pub struct BuildOptions {
     pub read: ReadOptions,
     /// Functions and code labels only.
     pub code_only: bool,
-    /// Symbols only, no lines (lines are not built yet: the option is part of
-    /// an index's identity already).
+    /// Symbols only: no lines, no inlined functions. The same as
+    /// [`ReadOptions::names_only`], which is enough to say it.
     pub names_only: bool,
     /// Store what people read in place of mangled names, for readers that
     /// cannot demangle or have no time to.
     pub demangle: bool,
-    /// Bound on anonymous memory in bytes: less DWARF is read at once.
+    /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
+    /// changes what is built.
     pub max_memory: Option<u64>,
+    /// Threads that read DWARF; `None`: one per processor, shared by all builds
+    /// of the process. Never changes what is built.
+    pub threads: Option<NonZeroUsize>,
     /// Rebuild even when the index is already the right one.
     pub force: bool,
     /// Publish an index without symbols instead of failing.
@@ -45,6 +50,12 @@ pub struct BuildOptions {
     pub keep_richer: bool,
     /// Who is told how far the build has come.
     pub progress: Listener,
+}
+
+impl BuildOptions {
+    fn is_names_only(&self) -> bool {
+        self.names_only || self.read.names_only
+    }
 }
 
 /// Whether anything had to be done.
@@ -288,8 +299,7 @@ impl<'store> Source<'store> {
         options: &BuildOptions,
     ) -> Result<Self, BuildError> {
         options.progress.phase("reading symbols", 0);
-        let names_only = options.names_only || options.read.names_only;
-        let read = ReadOptions { names_only, ..options.read.clone() };
+        let read = ReadOptions { names_only: options.is_names_only(), ..options.read.clone() };
         Ok(Self {
             path: input.path.clone(),
             image: input::read_bytes(&input.path, input.data, store, &read)?,
@@ -349,7 +359,8 @@ impl<'store> Source<'store> {
 
     /// Settles the symbols and lays them out: all that does not need hashes.
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
-        let line_options = LineOptions::new(options.max_memory, options.progress.clone());
+        let line_options =
+            LineOptions::new(options.max_memory, options.threads, options.progress.clone());
         let lines = lines::read(&mut self.image, &line_options);
         options.progress.phase("laying out", 0);
         let normalised =
@@ -532,7 +543,7 @@ fn option_words(options: &BuildOptions) -> Vec<String> {
     if options.code_only {
         words.push("--code-only".to_owned());
     }
-    if options.names_only {
+    if options.is_names_only() {
         words.push("--names-only".to_owned());
     }
     if options.demangle {

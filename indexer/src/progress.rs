@@ -78,12 +78,46 @@ mod tests {
     #[derive(Default)]
     struct Heard(Mutex<Vec<&'static str>>);
 
+    impl Heard {
+        fn steps(&self) -> Vec<&'static str> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        }
+    }
+
     impl Progress for Heard {
         fn phase(&self, name: &'static str, _: u64) {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).push(name);
         }
 
-        fn advance(&self, _: u64) {}
+        fn advance(&self, _: u64) {
+            self.phase("advance", 0);
+        }
+    }
+
+    /// A bound on memory makes the batches of units small; it and the number of
+    /// threads change nothing else.
+    #[test]
+    fn bounds_change_the_batches_and_no_byte() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/elf/split/v5/app");
+        let build = |max_memory, threads: Option<usize>| {
+            let heard = Arc::new(Heard::default());
+            let options = BuildOptions {
+                max_memory,
+                threads: threads.and_then(std::num::NonZeroUsize::new),
+                progress: Listener::new(heard.clone()),
+                ..BuildOptions::default()
+            };
+            let bytes = build_bytes(&file, &options).map(|(bytes, _)| bytes).ok();
+            (bytes, heard.steps().iter().filter(|step| **step == "advance").count())
+        };
+        let (bytes, batches) = build(None, None);
+        assert!(bytes.is_some());
+        assert_eq!(batches, 1);
+        for (max_memory, threads, batches) in
+            [(Some(1), None, 2), (Some(1), Some(1), 2), (Some(1 << 30), Some(3), 1)]
+        {
+            assert_eq!(build(max_memory, threads), (bytes.clone(), batches));
+        }
     }
 
     #[test]
@@ -95,7 +129,7 @@ mod tests {
         let told = build_bytes(&file, &options).map(|(bytes, _)| bytes).ok();
         let untold = build_bytes(&file, &BuildOptions::default()).map(|(bytes, _)| bytes).ok();
         assert!(told.is_some() && told == untold);
-        let steps = heard.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let steps = heard.steps();
         assert_eq!(steps.first(), Some(&"reading symbols"));
         assert_eq!(steps.last(), Some(&"writing"));
     }

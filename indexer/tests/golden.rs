@@ -94,3 +94,18 @@ fn the_path_and_the_way_in_do_not_matter() {
         assert!(by_path == by_bytes, "{name}");
     }
 }
+
+/// Said in either place, the option is part of what the index is: an index
+/// with lines is not fresh for it.
+#[test]
+fn names_only_is_one_option_wherever_it_is_said() {
+    let input = testdata().join("golden/lines.elf");
+    let mut options = BuildOptions { names_only: true, ..BuildOptions::default() };
+    let (said, _) = build_bytes(&input, &options).unwrap();
+    (options.names_only, options.read.names_only) = (false, true);
+    let (read, _) = build_bytes(&input, &options).unwrap();
+    let (with_lines, _) = build_bytes(&input, &BuildOptions::default()).unwrap();
+    assert!(said == read, "the same option, not the same bytes");
+    let digest = |bytes| Index::from_bytes(bytes).unwrap().inputs_digest().to_owned();
+    assert_ne!(digest(&read), digest(&with_lines));
+}

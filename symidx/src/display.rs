@@ -252,7 +252,7 @@ impl<'a> View<'a> {
         at.ok()?.checked_add(start)
     }
 
-    /// Positions of the entries that may be a name's (I28).
+    /// Positions of the entries that may be a name's (I33).
     fn display_bucket(&self, key: u32) -> Range<usize> {
         let buckets = u32::try_from(self.display_buckets.len().saturating_sub(1)).unwrap_or(0);
         let bucket = index(display_bucket_of(key, self.name_units(), buckets));
@@ -271,7 +271,7 @@ impl<'a> View<'a> {
         u64::try_from(self.names.len()).unwrap_or(u64::MAX).div_ceil(unit)
     }
 
-    /// The texts of an entry; `None` when they do not lie in their section (I29).
+    /// The texts of an entry; `None` when they do not lie in their section (I34).
     fn display_name(&self, entry: &Display) -> Option<DisplayName<'a>> {
         let (at, length) = (index(entry.text.get()), entry.run_len());
         let run = match entry.pieces.get() {
@@ -296,7 +296,7 @@ impl<'a> View<'a> {
         (full_len > 0 && short.1 > 0).then_some(DisplayName { run, full_len, short })
     }
 
-    /// I28, I29.
+    /// I33, I34.
     pub(crate) fn verify_display(&self) -> Result<(), Violation> {
         let wrong = |i| Violation::entry(Invariant::DisplayOrder, SectionId::DISPLAY_BUCKETS, i);
         let mut before = 0u32;

@@ -36,6 +36,30 @@ impl<'a> SourceFile<'a> {
     pub fn name(&self) -> Name<'a> {
         self.name
     }
+
+    /// Copies as much of the joined path as fits, byte for byte; returns how many
+    /// bytes the whole path has, so a result above `buffer.len()` means it was cut.
+    ///
+    /// ```
+    /// # fn show(file: &symidx::SourceFile<'_>) {
+    /// let mut buffer = [0; 4096];
+    /// let length = file.copy_to(&mut buffer);
+    /// let path = buffer.get(..length).unwrap_or(&buffer);
+    /// # let _ = path;
+    /// # }
+    /// ```
+    pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
+        let parts = [self.directory, Name::plain(self.slash().as_bytes()), self.name];
+        parts.iter().fold(0, |used, part| {
+            let rest = buffer.get_mut(used..).unwrap_or_default();
+            used.saturating_add(part.copy_to(rest))
+        })
+    }
+
+    /// What stands between directory and name.
+    fn slash(&self) -> &'static str {
+        if self.directory.is_empty() || self.directory == *b"/" { "" } else { "/" }
+    }
 }
 
 impl<'a> SourceFile<'a> {
@@ -51,12 +75,8 @@ impl<'a> SourceFile<'a> {
 
 impl fmt::Display for SourceFile<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.directory.is_empty() {
-            self.directory.write_to(f)?;
-            if self.directory != *b"/" {
-                f.write_str("/")?;
-            }
-        }
+        self.directory.write_to(f)?;
+        f.write_str(self.slash())?;
         self.name.write_to(f)
     }
 }
@@ -224,3 +244,33 @@ impl core::iter::FusedIterator for Frames<'_> {}
 
 /// No place at all.
 const NOWHERE: Place = Place { file: NONE, column: 0, line: 0, from_function: false };
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_joined_by_one_slash_and_cut_where_there_is_no_room() {
+        for (directory, name, joined) in [
+            ("/src", "lib/a.c", "/src/lib/a.c"),
+            ("/", "a.c", "/a.c"),
+            ("", "a.c", "a.c"),
+            ("", "/abs/a.c", "/abs/a.c"),
+            ("/src", "", "/src/"),
+        ] {
+            let plain = |text: &'static str| Name::plain(text.as_bytes());
+            let file = SourceFile { directory: plain(directory), name: plain(name) };
+            assert_eq!(file.to_string(), joined);
+            for room in 0..20 {
+                let mut buffer = [b'.'; 20];
+                let length = buffer.get_mut(..room).map(|buffer| file.copy_to(buffer));
+                assert_eq!(length, Some(joined.len()));
+                let fits = joined.len().min(room);
+                assert_eq!(buffer.get(..fits), joined.as_bytes().get(..fits));
+                assert!(buffer.iter().skip(fits).all(|&byte| byte == b'.'), "{joined} in {room}");
+            }
+        }
+    }
+}

@@ -30,6 +30,8 @@ use crate::owner::Held;
 /// | file offset → symbol | [`Index::lookup_offset`] |
 /// | (section, offset) → symbol | [`Index::lookup_in`] |
 /// | many sorted addresses | [`Index::lookup_sorted`] |
+/// | address → functions inlined there, files, lines | [`Index::frames`] |
+/// | the same of a return address, a file offset, a (section, offset) | [`Index::frames_return`], [`Index::frames_offset`], [`Index::frames_in`] |
 /// | name → symbols | [`Index::find`] |
 /// | name → text for people | [`Index::display_name`] |
 /// | everything | [`Index::symbols`], [`Index::names`] |

@@ -120,7 +120,7 @@ pub struct LineCounts {
 }
 
 impl<'a> View<'a> {
-    /// Counts by walking; damaged parts count as nothing.
+    /// Counts by walking, each byte at most once; damaged parts count as nothing.
     pub(crate) fn line_counts(&self) -> LineCounts {
         let mut counts = LineCounts {
             functions: u64::try_from(self.functions.len()).unwrap_or(u64::MAX),
@@ -128,7 +128,10 @@ impl<'a> View<'a> {
             ..LineCounts::default()
         };
         let (mut last, mut end) = (None, None);
-        for span in self.line_spans {
+        // Windows and their bytes are one span's each: broken spans may share
+        // them, and then the walk ends with what there is.
+        let (mut windows_left, mut bytes_left) = (self.line_windows.len(), self.lines.len());
+        'spans: for span in self.line_spans {
             let start = (span.section.get(), span.base.get());
             if end != Some(start) {
                 last = None;
@@ -138,6 +141,9 @@ impl<'a> View<'a> {
             let windows = span.size.get().min(1 << 32).div_ceil(window);
             for number in 0..windows {
                 let Some(bytes) = self.window_bytes(span, number) else { break };
+                let left = (windows_left.checked_sub(1), bytes_left.checked_sub(bytes.len()));
+                let (Some(windows), Some(more)) = left else { break 'spans };
+                (windows_left, bytes_left) = (windows, more);
                 let window = Window::parse(bytes);
                 if window.is_none() {
                     last = None;

@@ -253,7 +253,7 @@ fn violation(bytes: &[u8]) -> Result<(), Violation> {
 
 #[test]
 fn the_good_file_is_good() {
-    for good in [GOOD, SHOWN] {
+    for good in [GOOD, GOOD_LINES, SHOWN] {
         assert_eq!(violation(good), Ok(()));
         let mut sealed = good.to_vec();
         support::reseal(&mut sealed);

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::mem::offset_of;
 
-use symidx::format::lines::{FileEntry, FunctionEntry, LineSpan};
+use symidx::format::lines::{self, FileEntry, FunctionEntry, LineSpan};
 use symidx::format::{
     Alias, Attrs, Binding, Display, DisplayPiece, Extent, Header, Identity, ImageSection, Kind,
     Large, NameOnly, Record, Region, SectionEntry, SectionId, Segment, name_hash,
@@ -256,6 +256,32 @@ fn the_numbers_in_the_text_are_those_of_the_code() {
             (format::SEGMENT_READ, format::SEGMENT_WRITE, format::SEGMENT_EXECUTE) == (1, 2, 4)
         }),
         ("pieces of the run, 1 to 8", format::MAX_PIECES == 8),
+        ("No chain is longer than 512 frames", lines::MAX_FRAMES == 512),
+        ("linked to a root by at most 511 steps", lines::MAX_FRAMES == 512),
+        ("bytes of address space per window, at most 32; above 8 each window has one row", {
+            (lines::MAX_WINDOW_SHIFT, lines::ROW_SHIFT) == (32, 8)
+        }),
+        (
+            "bits 0–3: e − 1, or 15 if that is more; bit 4 wide, bit 5 columns, bit 6 files, bit 7 long",
+            {
+                (lines::WINDOW_ENTRIES, lines::MANY_ENTRIES) == (0x0f, 15)
+                    && [
+                        lines::WINDOW_WIDE,
+                        lines::WINDOW_COLUMNS,
+                        lines::WINDOW_FILES,
+                        lines::WINDOW_LONG,
+                    ] == [1 << 4, 1 << 5, 1 << 6, 1 << 7]
+            },
+        ),
+        ("from base; `0x8000`: nothing is known", lines::NARROW_GAP == 0x8000),
+        ("themselves; `0xffff_ffff`: nothing is known", lines::WIDE_GAP == 0xffff_ffff),
+        ("lines: 0 unknown, 255 long", lines::LONG_LINE == 255),
+        ("columns: 0 unknown, 255 long", lines::LONG_COLUMN == 255),
+        ("Else bit 0: the call has a file of its own", lines::LINK_FILE == 1),
+        ("index in files; `0xff_ffff`: unknown", lines::NO_FILE == 0xff_ffff),
+        ("bit 23: it was declared there", {
+            (lines::LINE_DECLARED, lines::MAX_FUNCTION_LINE) == (1 << 23, (1 << 23) - 1)
+        }),
         ("bit 0: required", format::ENTRY_REQUIRED == 1),
         ("0: keys are svmas; 1: keys are (image section, offset)", {
             (format::ADDRESSES_SVMA, format::ADDRESSES_SECTION) == (0, 1)

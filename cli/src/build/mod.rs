@@ -46,7 +46,7 @@ pub(crate) struct BuildArgs {
     /// Every slice of a fat file: one INPUT.ARCH.symidx each.
     #[arg(long, conflicts_with_all = ["arch", "uuid"])]
     all_archs: bool,
-    /// Symbols only: no lines, no inlines (which this version never stores).
+    /// Symbols only: no lines, no inlined functions.
     #[arg(long)]
     names_only: bool,
     /// Functions and code labels only, no data objects.
@@ -57,11 +57,14 @@ pub(crate) struct BuildArgs {
     /// index of C++ (46 MB to 94 MB for libtorch_cpu), about a fifth to one of Rust.
     #[arg(long)]
     demangle: bool,
-    /// Inputs built side by side. Default: one per processor. A make jobserver is honoured.
+    /// Threads: inputs built side by side, and with fewer inputs than threads the debug
+    /// information of each read by several. Default: one per processor. A make jobserver is
+    /// honoured: one thread for each input that has a token.
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Bound on anonymous memory: inputs whose estimated needs do not fit side by
-    /// side are built one after the other (K, M, G: powers of 1024).
+    /// side are built one after the other, and debug information is read in smaller
+    /// parts (K, M, G: powers of 1024).
     #[arg(long, value_name = "SIZE", value_parser = size_option)]
     max_memory: Option<u64>,
     /// Rebuild even what is up to date.

@@ -3,9 +3,10 @@
 //! Workers take jobs in order; outcomes are reported in order, by one thread.
 //! A job starts when its estimated memory fits under `--max-memory` beside the
 //! running ones (one job alone always may), and, under a make jobserver, when
-//! there is a token for it.
+//! there is a token for it. Threads and memory inside a job are its share of both.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -29,19 +30,21 @@ use crate::ui::Ui;
 pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Result<(), Failure> {
     let allowed = match args.jobs {
         Some(jobs) => usize::from(jobs),
-        None => std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get),
+        None => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
     };
     let workers = allowed.min(jobs.len()).max(1);
     // SAFETY: the environment's descriptors are make's; nothing has opened
     // files under their numbers, since this is the first thing the verb does
     // with any that stay open.
     #[allow(unsafe_code)]
-    let client = if workers > 1 { unsafe { Client::from_env() } } else { None };
+    let client = unsafe { Client::from_env() };
     let shared = Shared {
         jobs,
         next: AtomicUsize::new(0),
         budget: Budget { limit: args.max_memory, used: Mutex::new(0), freed: Condvar::new() },
         sampler: args.json.then(|| Sampler::start(workers)),
+        threads: threads_of_a_job(args.jobs.map(|_| allowed), workers, client.is_some()),
+        memory: args.max_memory.map(|limit| memory_of_a_job(limit, workers)),
         client,
         ui: report.ui(),
     };
@@ -140,6 +143,8 @@ struct Shared<'a> {
     next: AtomicUsize,
     budget: Budget,
     sampler: Option<Sampler>,
+    threads: Option<NonZeroUsize>,
+    memory: Option<u64>,
     client: Option<Client>,
     ui: Ui,
 }
@@ -176,11 +181,13 @@ impl Shared<'_> {
 
     /// Runs a job; when it is the only one, with a bar that tells its steps.
     fn run(&self, job: &Job) -> Result<BuildReport, Fault> {
+        let (threads, max_memory) = (self.threads, self.memory);
+        let options = BuildOptions { threads, max_memory, ..job.options.clone() };
         if self.jobs.len() > 1 {
-            return run_job(job, &job.options);
+            return run_job(job, &options);
         }
         let bar = Bar::new(self.ui);
-        run_job(job, &BuildOptions { progress: bar.listener(), ..job.options.clone() })
+        run_job(job, &BuildOptions { progress: bar.listener(), ..options })
     }
 
     /// Waits for a token, but not longer than there are jobs to take.
@@ -237,11 +244,32 @@ fn publish_copy(output: &Path, copy: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Anonymous memory that a build is expected to need. Symbols are a part of
-/// the file; debug information, most of a big one, is not read.
+/// Threads inside a job: what `-j` leaves for each worker, the one that its
+/// token stands for under a jobserver; `None`: whatever the machine has.
+fn threads_of_a_job(jobs: Option<usize>, workers: usize, jobserver: bool) -> Option<NonZeroUsize> {
+    if jobserver {
+        return Some(NonZeroUsize::MIN);
+    }
+    let each = jobs?.checked_div(workers)?;
+    Some(NonZeroUsize::new(each).unwrap_or(NonZeroUsize::MIN))
+}
+
+/// What a job may take of the bound on memory.
+fn memory_of_a_job(limit: u64, workers: usize) -> u64 {
+    let workers = u64::try_from(workers).unwrap_or(u64::MAX);
+    limit.checked_div(workers).unwrap_or(limit)
+}
+
+/// Anonymous memory that a build is expected to need. Symbols are a small part
+/// of a file; debug information takes a fifth to a half of its bytes, and when
+/// it is packed a little more than them.
 fn estimate(job: &Job) -> u64 {
     const LEAST: u64 = 4 << 20;
-    (job.input_bytes / 4).saturating_add(LEAST)
+    const WITH_LINES: u64 = 16 << 20;
+    match job.options.names_only {
+        true => (job.input_bytes / 4).saturating_add(LEAST),
+        false => job.input_bytes.saturating_add(WITH_LINES),
+    }
 }
 
 /// Memory handed out to jobs.
@@ -267,5 +295,27 @@ impl Budget {
             *used = used.saturating_sub(bytes);
             self.freed.notify_all();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_and_memory_are_shared_by_the_workers() {
+        let threads = |jobs, workers, jobserver| {
+            threads_of_a_job(jobs, workers, jobserver).map(NonZeroUsize::get)
+        };
+        assert_eq!(threads(Some(1), 1, false), Some(1));
+        assert_eq!(threads(Some(8), 1, false), Some(8));
+        assert_eq!(threads(Some(8), 3, false), Some(2));
+        assert_eq!(threads(Some(4), 4, false), Some(1));
+        assert_eq!(threads(None, 1, false), None);
+        // A token is one thread, whatever -j says.
+        assert_eq!(threads(Some(8), 1, true), Some(1));
+        assert_eq!(threads(None, 1, true), Some(1));
+        assert_eq!(memory_of_a_job(256 << 20, 1), 256 << 20);
+        assert_eq!(memory_of_a_job(256 << 20, 4), 64 << 20);
     }
 }

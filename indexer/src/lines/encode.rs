@@ -58,7 +58,7 @@ pub fn encode<'data>(
     normalised: &Normalised<'data>,
     report: &mut Report,
 ) -> EncodedLines<'data> {
-    let mut encoder = Encoder::new(lines);
+    let mut encoder = Encoder::new(lines, report);
     let relocatable = image.addresses == AddressKind::SectionOffset;
     // One run of claims for each section of a relocatable image, else one.
     let key = |piece: &PackedPiece| if relocatable { piece.section } else { NONE };
@@ -152,7 +152,7 @@ struct Placed {
 }
 
 impl<'a, 'data> Encoder<'a, 'data> {
-    fn new(lines: &'a Lines<'data>) -> Self {
+    fn new(lines: &'a Lines<'data>, report: &mut Report) -> Self {
         let mut this = Self {
             lines,
             // Half of what a node's offset and its link can reach.
@@ -167,15 +167,25 @@ impl<'a, 'data> Encoder<'a, 'data> {
             placed: Vec::new(),
             known: HashMap::new(),
         };
-        this.number_files();
+        this.number_files(report);
         this.number_functions();
         this
     }
 
-    /// Files whose parts come to the same path are one.
-    fn number_files(&mut self) {
+    /// Files whose parts come to the same path are one. Many may share a long
+    /// directory, which is joined for each: so this is bounded as lines are.
+    fn number_files(&mut self, report: &mut Report) {
         let mut known: HashMap<(Vec<u8>, &[u8]), u32> = HashMap::new();
+        let mut left = self.limit;
         for file in &self.lines.files {
+            match left.checked_sub(u64::try_from(file.len()).unwrap_or(u64::MAX)) {
+                Some(rest) => left = rest,
+                None => {
+                    report.skip("source files beyond what their DWARF can hold");
+                    self.files.push(NONE);
+                    continue;
+                }
+            }
             let path = (files::directory(file), file.name);
             let next = u32::try_from(self.out.file_names.len()).unwrap_or(NONE);
             let number = *known.entry(path).or_insert_with_key(|path| {

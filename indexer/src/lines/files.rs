@@ -1,15 +1,9 @@
-//! Files: the parts that DWARF states in, directory and name out.
+//! Files: the parts that DWARF states in, the directory of each out.
+//!
+//! Joins as [`SourceFile`] says, with one slash between parts and none at the
+//! end. Never touches a name, and never resolves `.` or `..`.
 
-use crate::model::lines::SourceFile;
-
-/// True for a path that stands alone: from the root, or from a drive.
-fn is_absolute(path: &[u8]) -> bool {
-    match path {
-        [b'/' | b'\\', ..] => true,
-        [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic(),
-        _ => false,
-    }
-}
+use crate::model::lines::{SourceFile, is_absolute};
 
 /// The directory of a file: nothing when its name stands alone.
 pub(super) fn directory(file: &SourceFile<'_>) -> Vec<u8> {

@@ -10,6 +10,7 @@
 //! Nothing here reads DWARF.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 
 use rayon::prelude::*;
 
@@ -29,21 +30,35 @@ mod window;
 pub use encode::{EncodedLines, encode};
 pub use symbols::add_symbols;
 
-/// How much is read at once, and who is told.
+/// How much is read at once, by how many, and who is told.
 #[derive(Clone, Debug)]
 pub struct LineOptions {
     /// Bytes of DWARF in a batch of units that are read side by side.
     batch: u64,
+    threads: Option<NonZeroUsize>,
     progress: Listener,
 }
 
 impl LineOptions {
     /// Batches that keep a build below a bound on anonymous memory, as far as
-    /// they decide it: a unit takes a few times its DWARF while it is read.
+    /// they decide it: a unit takes a few times its DWARF while it is read. A
+    /// number of threads is that of a pool of its own; `None`: the process's.
     #[must_use]
-    pub fn new(max_memory: Option<u64>, progress: Listener) -> Self {
+    pub fn new(max_memory: Option<u64>, threads: Option<NonZeroUsize>, progress: Listener) -> Self {
         let batch = max_memory.map_or(MAX_BATCH, |bound| (bound / 32).clamp(1, MAX_BATCH));
-        Self { batch, progress }
+        Self { batch, threads, progress }
+    }
+
+    /// Runs `work`, whose parallel steps take the threads that are meant.
+    fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        let pool = self
+            .threads
+            .map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build());
+        match pool {
+            Some(Ok(pool)) => pool.install(work),
+            // Threads that cannot be had cost time, not the build.
+            Some(Err(_)) | None => work(),
+        }
     }
 }
 
@@ -91,8 +106,17 @@ pub struct Lines<'data> {
 }
 
 impl<'data> Lines<'data> {
-    /// Reads all DWARF of an image.
+    /// Reads all DWARF of an image; the same for every number of threads and
+    /// every bound on memory.
     pub fn read(debug: &[DebugInfo<'data>], options: &LineOptions, report: &mut Report) -> Self {
+        options.run(|| Self::read_batches(debug, options, report))
+    }
+
+    fn read_batches(
+        debug: &[DebugInfo<'data>],
+        options: &LineOptions,
+        report: &mut Report,
+    ) -> Self {
         let mut lines = Self::default();
         let mut known = Known::default();
         let all: Vec<_> = debug.iter().map(|info| Units::open(info, report)).collect();
@@ -110,8 +134,8 @@ impl<'data> Lines<'data> {
                     .into_par_iter()
                     .map_init(Packer::default, |packer, unit| {
                         let mut report = Report::default();
-                        let unit = Batched::pack(&units.read(unit, &mut report), packer);
-                        (unit, report)
+                        let lines = units.read(unit, &mut report);
+                        (Batched::pack(&lines, packer, &mut report), report)
                     })
                     .collect();
                 for (unit, unit_report) in batch {
@@ -130,10 +154,12 @@ impl<'data> Lines<'data> {
     pub fn from_units(units: &[UnitLines<'data>]) -> Self {
         let mut lines = Self::default();
         let (mut known, mut packer) = (Known::default(), Packer::default());
+        let mut report = Report::default();
         for unit in units {
             let rows = u64::try_from(unit.rows.len()).unwrap_or(u64::MAX);
             lines.weight = lines.weight.saturating_add(rows.saturating_mul(16));
-            lines.join(Batched::pack(unit, &mut packer), &mut known, &mut Report::default());
+            let packed = Batched::pack(unit, &mut packer, &mut report);
+            lines.join(packed, &mut known, &mut report);
         }
         lines
     }
@@ -150,7 +176,7 @@ impl<'data> Lines<'data> {
             return;
         }
         let Ok(number) = u32::try_from(self.units.len()) else {
-            report.skip("units beyond 4,294,967,295");
+            report.skip("units beyond the first 4,294,967,295");
             return;
         };
         let files: Box<[u32]> =
@@ -198,15 +224,20 @@ struct Batched<'data> {
 }
 
 impl<'data> Batched<'data> {
-    fn pack(unit: &UnitLines<'data>, packer: &mut Packer) -> Self {
+    fn pack(unit: &UnitLines<'data>, packer: &mut Packer, report: &mut Report) -> Self {
         let mut uses = vec![0; unit.functions.len()];
         let mut bytes = Vec::new();
         let mut pieces = Vec::with_capacity(unit.pieces.len());
+        packer.begin_unit(unit);
         for piece in &unit.pieces {
             let start = u32::try_from(bytes.len());
-            packer.piece(unit, piece, &mut uses, &mut bytes);
-            // 4 GiB of packed rows in one unit: what is beyond is left out.
-            let (Ok(start), Ok(end)) = (start, u32::try_from(bytes.len())) else { break };
+            if !packer.piece(unit, piece, &mut uses, &mut bytes) {
+                report.skip("functions whose inlined ones lie in too many of their parts");
+            }
+            let (Ok(start), Ok(end)) = (start, u32::try_from(bytes.len())) else {
+                report.skip("units whose packed rows pass 4 GiB, cut there");
+                break;
+            };
             let root = usize::try_from(piece.root).ok().and_then(|root| unit.nodes.get(root));
             pieces.push(PackedPiece {
                 start: piece.start,
@@ -219,7 +250,6 @@ impl<'data> Batched<'data> {
                 entry: piece.entry,
             });
         }
-        packer.end_unit();
         bytes.shrink_to_fit();
         Self {
             functions: unit.functions.iter().copied().zip(uses).collect(),

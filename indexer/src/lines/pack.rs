@@ -118,9 +118,17 @@ impl Iterator for Rows<'_> {
     }
 }
 
+/// The nodes of a unit may be packed this many times over, as nodes of several
+/// pieces: those of real functions are in one or two.
+const NODE_COPIES: usize = 16;
+/// And this many more.
+const FREE_NODES: usize = 4096;
+
 /// Packs the pieces of one unit after the other.
 #[derive(Debug, Default)]
 pub(super) struct Packer {
+    /// Nodes that the unit at hand may still have.
+    left: usize,
     /// For each node of the unit its number in the piece at hand, plus one.
     local: Vec<u32>,
     /// The nodes of the piece at hand, parents first.
@@ -129,19 +137,35 @@ pub(super) struct Packer {
 }
 
 impl Packer {
+    /// For the next unit, whose nodes are others.
+    pub(super) fn begin_unit(&mut self, unit: &UnitLines<'_>) {
+        self.local.clear();
+        self.local.resize(unit.nodes.len(), 0);
+        let nodes = unit.nodes.len().saturating_add(unit.pieces.len());
+        self.left = nodes.saturating_mul(NODE_COPIES).saturating_add(FREE_NODES);
+    }
+
     /// Appends a piece; counts in `uses` how often each function has a node.
+    /// False when the unit's nodes are used up: then all rows are its function's
+    /// own. (A function in many parts, all of them inside many inlined ones,
+    /// would make the work quadratic.)
     pub(super) fn piece(
         &mut self,
         unit: &UnitLines<'_>,
         piece: &Piece,
         uses: &mut [u32],
         out: &mut Vec<u8>,
-    ) {
+    ) -> bool {
         let rows = rows_of(unit, piece);
-        self.local.resize(unit.nodes.len(), 0);
-        for row in rows {
-            self.use_node(&unit.nodes, row.node);
+        // The function itself is always there.
+        let most = self.left.max(1);
+        let whole = rows.iter().all(|row| self.use_node(&unit.nodes, row.node, most));
+        if !whole {
+            self.forget();
+            self.use_node(&unit.nodes, piece.root, 1);
         }
+        let node_of_row = |row: &Row| if whole { row.node } else { piece.root };
+        self.left = self.left.saturating_sub(self.used.len());
         put(out, u64::try_from(self.used.len()).unwrap_or(0));
         for &number in &self.used {
             let Some(node) = node_of(&unit.nodes, number) else { continue };
@@ -161,13 +185,19 @@ impl Packer {
         let (mut offset, mut line) = (0u32, 0i64);
         for row in rows {
             put(out, row.offset.wrapping_sub(offset).into());
-            put(out, u64::from(self.local_of(row.node)));
+            put(out, u64::from(self.local_of(node_of_row(row))));
             put(out, optional(row.file));
             let row_line = i64::from(row.line);
             put(out, zigzag(row_line.wrapping_sub(line)));
             put(out, row.column.into());
             (offset, line) = (row.offset, row_line);
         }
+        self.forget();
+        whole
+    }
+
+    /// For the next piece, which numbers its nodes anew.
+    fn forget(&mut self) {
         for number in self.used.drain(..) {
             if let Some(slot) = self.local.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
                 *slot = 0;
@@ -175,21 +205,21 @@ impl Packer {
         }
     }
 
-    /// For the next unit, whose nodes are others.
-    pub(super) fn end_unit(&mut self) {
-        self.local.clear();
-    }
-
     /// The node's number in the piece, plus one; 0 for none.
     fn local_of(&self, node: u32) -> u32 {
         usize::try_from(node).ok().and_then(|node| self.local.get(node)).copied().unwrap_or(0)
     }
 
-    /// Numbers a node and what it was inlined into, the outermost first.
-    fn use_node(&mut self, nodes: &[Node], node: u32) {
+    /// Numbers a node and what it was inlined into, the outermost first; false,
+    /// and nothing is numbered, when there would be more than `most`.
+    fn use_node(&mut self, nodes: &[Node], node: u32, most: usize) -> bool {
         let mut at = node;
         while at != NONE && self.local_of(at) == 0 {
             let Some(node) = node_of(nodes, at) else { break };
+            if self.used.len().saturating_add(self.chain.len()) >= most {
+                self.chain.clear();
+                return false;
+            }
             self.chain.push(at);
             at = if node.parent < at { node.parent } else { NONE };
         }
@@ -200,6 +230,7 @@ impl Packer {
                 *slot = number;
             }
         }
+        true
     }
 }
 
@@ -250,7 +281,9 @@ mod tests {
         };
         let piece = Piece { section: 0, start: 0, size: 20, root: 0, entry: true, rows: 0..4 };
         let (mut bytes, mut uses) = (Vec::new(), vec![0; 8]);
-        Packer::default().piece(&unit, &piece, &mut uses, &mut bytes);
+        let mut packer = Packer::default();
+        packer.begin_unit(&unit);
+        assert!(packer.piece(&unit, &piece, &mut uses, &mut bytes));
         let mut numbers = Numbers::new(&bytes);
         let mut nodes = Vec::new();
         numbers.nodes(&mut nodes);
@@ -259,5 +292,48 @@ mod tests {
         let expected = [row(0, 0, 100_000), row(3, 1, 1), row(9, NONE, 0), row(12, 2, 2)];
         assert_eq!(rows, expected);
         assert_eq!(uses, [0, 0, 0, 0, 1, 1, 0, 0]);
+    }
+
+    /// 3,000 parts of one function, each in the innermost of 3,000 inlined
+    /// ones: 9 million nodes, where the DWARF has 3,000.
+    #[test]
+    fn parts_under_deep_chains_are_packed_in_linear_space() {
+        const MANY: u32 = 3000;
+        let node =
+            |parent| Node { function: 0, parent, call_file: NONE, call_line: 1, call_column: 0 };
+        let row = Row { offset: 0, node: MANY - 1, file: 7, line: 1, column: 0 };
+        let unit = UnitLines {
+            nodes: (0..MANY).map(|number| node(number.checked_sub(1).unwrap_or(NONE))).collect(),
+            rows: vec![row; usize::try_from(MANY).unwrap()],
+            pieces: (0..MANY)
+                .map(|part| Piece {
+                    section: 0,
+                    start: u64::from(part) * 8,
+                    size: 1,
+                    root: 0,
+                    entry: part == 0,
+                    rows: part..part + 1,
+                })
+                .collect(),
+            ..UnitLines::default()
+        };
+        let (mut bytes, mut uses, mut packer) = (Vec::new(), vec![0], Packer::default());
+        packer.begin_unit(&unit);
+        let whole: Vec<bool> = unit
+            .pieces
+            .iter()
+            .map(|piece| packer.piece(&unit, piece, &mut uses, &mut bytes))
+            .collect();
+        assert!(whole[0] && whole[1] && !whole[2999], "{:?}", whole.iter().position(|w| !w));
+        assert!(uses[0] < 2 * 16 * MANY + 4096 + MANY, "{uses:?}");
+        assert!(bytes.len() < 1 << 20, "{}", bytes.len());
+        // The last part is the function's own, at its line.
+        let mut last = Vec::new();
+        packer.piece(&unit, &unit.pieces[2999], &mut uses, &mut last);
+        let mut numbers = Numbers::new(&last);
+        let mut nodes = Vec::new();
+        numbers.nodes(&mut nodes);
+        assert_eq!(nodes, [node(NONE)]);
+        assert_eq!(numbers.rows().collect::<Vec<_>>(), [Row { node: 0, ..row }]);
     }
 }

@@ -1,4 +1,7 @@
 //! Functions that only DWARF knows become symbols.
+//!
+//! In: lines, and an image with the symbols of its tables. Out: the image with
+//! more of them. Never changes or removes a symbol that a table has.
 
 use super::Lines;
 use crate::model::{AddressKind, Binding, Image, Kind, NO_VERSION, Source, Symbol};

@@ -19,6 +19,30 @@ pub struct SourceFile<'data> {
     pub name: &'data [u8],
 }
 
+impl SourceFile<'_> {
+    /// Bytes of all parts.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.base.len().saturating_add(self.directory.len()).saturating_add(self.name.len())
+    }
+
+    /// True when all parts are empty.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// True for a path that no directory is put before: from the root, or from a drive.
+#[must_use]
+pub fn is_absolute(path: &[u8]) -> bool {
+    match path {
+        [b'/' | b'\\', ..] => true,
+        [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic(),
+        _ => false,
+    }
+}
+
 /// A function as its declaration states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Function<'data> {

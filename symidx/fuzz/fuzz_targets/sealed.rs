@@ -1,7 +1,7 @@
-//! Invariant: an index that `verify` accepts answers no query with `Corrupt`,
-//! every lookup as the slow scan over its records, and every name as a walk
-//! over all names; display names likewise. Damage is sealed (all hashes recomputed), so that only the
-//! structural checks stand between it and the queries.
+//! Invariant: an index that `verify` accepts answers no query with `Corrupt`
+//! (frames too), every lookup as the slow scan over its records, and every name
+//! as a walk over all names; display names likewise. Damage is sealed (all hashes
+//! recomputed), so that only the structural checks stand between it and the queries.
 //!
 //! Input: a whole file (its frame is repaired first), or a list of edits of
 //! 8 bytes to a file that is known to be good: section, entry, byte, how, value.
@@ -15,13 +15,14 @@ use zerocopy::FromBytes;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 
-const GOLDEN: [&[u8]; 6] = [
+const GOLDEN: [&[u8]; 7] = [
     include_bytes!("../../../testdata/golden/example.symidx"),
     include_bytes!("../../../testdata/golden/libal.symidx"),
     include_bytes!("../../../testdata/golden/relocatable.symidx"),
     include_bytes!("../../../testdata/golden/macho.symidx"),
     include_bytes!("../../../testdata/golden/kallsyms.symidx"),
     include_bytes!("../../../testdata/golden/display.symidx"),
+    include_bytes!("../../../testdata/golden/lines.symidx"),
 ];
 
 fuzz_target!(|data: &[u8]| {

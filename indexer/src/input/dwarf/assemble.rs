@@ -81,6 +81,7 @@ impl<'data> Parts<'_, 'data> {
             });
         }
         report.skip_many("references beyond what their unit can hold", self.allowance.refused());
+        report.skip_many("source files with paths of more than 4,096 bytes", files.too_long);
         rows.iter_mut().for_each(|row| row.node = renumbered(&numbers, row.node));
         pieces.iter_mut().for_each(|piece| piece.root = renumbered(&numbers, piece.root));
         UnitLines { files: files.list, functions: names.list, nodes, pieces, rows }

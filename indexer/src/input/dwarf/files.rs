@@ -10,7 +10,7 @@ use gimli::read::Section as _;
 use super::limits::Allowance;
 use super::text;
 use super::unit::{Dwarf, Slice, Unit, comp_dir};
-use crate::model::lines::{NONE, SourceFile};
+use crate::model::lines::{NONE, SourceFile, is_absolute};
 
 /// A line program whose header is read.
 pub(super) type Program<'data> = gimli::IncompleteLineProgram<Slice<'data>>;
@@ -62,6 +62,9 @@ pub(super) fn extent(dwarf: &Dwarf<'_>, offset: usize) -> Option<u64> {
     let (length, _) = section.read_initial_length().ok()?;
     Some(super::wide(length.min(section.len())))
 }
+
+/// A path of more bytes is damage: no system opens one.
+const LONGEST_PATH: usize = 4096;
 
 /// The file table of one unit.
 #[derive(Clone, Debug, Default)]
@@ -152,26 +155,24 @@ impl<'data> FileTable<'data> {
 /// Not a number of a file yet.
 const UNSET: u32 = NONE.saturating_sub(1);
 
-/// True for a path that no directory is put before.
-pub(super) fn is_absolute(path: &[u8]) -> bool {
-    match path {
-        [b'/' | b'\\', ..] => true,
-        [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic(),
-        _ => false,
-    }
-}
-
 /// The files put out, each once.
 #[derive(Debug, Default)]
 pub(super) struct Files<'data> {
     /// In order of first use.
     pub(super) list: Vec<SourceFile<'data>>,
+    /// How many were refused for the length of their paths.
+    pub(super) too_long: u64,
     numbers: HashMap<SourceFile<'data>, u32>,
 }
 
 impl<'data> Files<'data> {
-    /// The number of a file, a new one when it is new.
+    /// The number of a file, a new one when it is new; `NONE` for a path that
+    /// cannot be one.
     pub(super) fn number(&mut self, file: SourceFile<'data>) -> u32 {
+        if file.len() > LONGEST_PATH {
+            self.too_long = self.too_long.saturating_add(1);
+            return NONE;
+        }
         *self.numbers.entry(file).or_insert_with(|| {
             let number = super::count32(self.list.len());
             self.list.push(file);

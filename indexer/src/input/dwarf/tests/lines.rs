@@ -244,3 +244,24 @@ fn a_shared_program_has_one_owner() {
     assert_eq!(at(&units[1], 0x1010), ["f@main.c:1:0"]);
     assert_eq!((units[0].pieces.len(), units[1].pieces.len()), (2, 1));
 }
+
+/// No system opens such a path, and thousands of files may share it.
+#[test]
+fn a_path_longer_than_any_is_not_known() {
+    for (length, known) in [(4000, true), (5000, false)] {
+        let mut b = Builder::new(V4);
+        let offset = b.lines();
+        b.row(0x1000, 1, 7, 0);
+        b.end_sequence(0x1010);
+        b.end_lines();
+        let directory: &'static str = format!("/{}", "d".repeat(length)).leak();
+        b.unit(&[(DW_AT_comp_dir, Text(directory)), (DW_AT_stmt_list, Section(offset))]);
+        b.end_unit();
+        let (lines, report) = read_one(b);
+        assert_eq!(lines.files.len(), usize::from(known));
+        assert_eq!(lines.rows[0].line, 7);
+        assert_eq!(lines.rows[0].file == NONE, !known);
+        let reason = "source files with paths of more than 4,096 bytes";
+        assert_eq!(report.skipped.contains_key(reason), !known, "{report:?}");
+    }
+}

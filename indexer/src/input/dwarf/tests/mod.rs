@@ -12,7 +12,7 @@
 use std::collections::HashSet;
 
 use super::Units;
-use crate::model::lines::{NONE, SourceFile, UnitLines};
+use crate::model::lines::{NONE, SourceFile, UnitLines, is_absolute};
 use crate::model::{AddressMap, DebugInfo, DwarfSections, Machine, Mapping, Report};
 
 mod builder;
@@ -117,9 +117,9 @@ fn check(lines: &UnitLines<'_>) {
 
 /// A file's path.
 fn path(file: &SourceFile<'_>) -> String {
-    let parts = if super::files::is_absolute(file.name) {
+    let parts = if is_absolute(file.name) {
         vec![file.name]
-    } else if super::files::is_absolute(file.directory) {
+    } else if is_absolute(file.directory) {
         vec![file.directory, file.name]
     } else {
         vec![file.base, file.directory, file.name]
