@@ -13,7 +13,8 @@
 use std::cmp::Ordering;
 
 use proptest::prelude::*;
-use symidx::format::Identity;
+use symidx::format::lines::LineSpan;
+use symidx::format::{Identity, SectionId};
 use symidx::{ImageSectionId, Index, Svma};
 use symidx_indexer::layout::{self, LayoutOptions};
 use symidx_indexer::lines::{self, Lines};
@@ -21,7 +22,7 @@ use symidx_indexer::model::lines::{Function, NONE, Node, Piece, Row, SourceFile,
 use symidx_indexer::model::{AddressKind, Image, Report, Section};
 use symidx_indexer::normalise::{NormaliseOptions, normalise};
 use symidx_indexer::write::{Contents, write};
-use zerocopy::FromZeros;
+use zerocopy::{FromBytes as _, FromZeros as _, IntoBytes as _};
 
 mod common;
 
@@ -252,4 +253,105 @@ proptest! {
     fn frames_in_sections_are_the_slow_reading(units in prop::collection::vec(unit(), 0..4)) {
         check(&units, AddressKind::SectionOffset);
     }
+}
+
+/// A function around thousands of nested ones: each gap between two wrote all of
+/// its inlined functions and walked all of its rows again, 100 KB came to 100 MB.
+#[test]
+fn nested_functions_cost_what_their_rows_do() {
+    const COUNT: u32 = 2000;
+    let root =
+        |function| Node { function, parent: NONE, call_file: NONE, call_line: 0, call_column: 0 };
+    let function = |name| Function { name, file: 0, line: 1 };
+    let mut unit = UnitLines {
+        files: vec![SourceFile { base: b"/o", directory: b"src", name: b"a.c" }],
+        functions: vec![function(b"outer"), function(b"inner"), function(b"nested")],
+        nodes: vec![root(0), root(2)],
+        ..UnitLines::default()
+    };
+    for number in 0..COUNT {
+        let (call_file, call_line) = (0, number + 1);
+        let node = unit.nodes.len() as u32;
+        unit.nodes.push(Node { function: 1, parent: 0, call_file, call_line, call_column: 0 });
+        unit.rows.push(Row { offset: number * 8, node, file: 0, line: number + 1, column: 0 });
+    }
+    let piece =
+        |start, size, root, rows| Piece { section: 0, start, size, root, entry: true, rows };
+    unit.pieces.push(piece(0, u64::from(COUNT) * 8, 0, 0..COUNT));
+    for number in 0..COUNT {
+        unit.rows.push(Row { offset: 0, node: 1, file: 0, line: 7, column: 0 });
+        let row = COUNT + number;
+        unit.pieces.push(piece(u64::from(number) * 8 + 4, 2, 1, row..row + 1));
+    }
+    unit.pieces.sort_by_key(|piece| piece.start);
+    let units = [unit];
+    let bytes = build(&units, AddressKind::Svma);
+    assert!(bytes.len() < 400_000, "{}", bytes.len());
+    let index = Index::from_bytes(&bytes).unwrap();
+    index.verify().unwrap();
+    for address in (0..u64::from(COUNT) * 8).step_by(3) {
+        assert_eq!(ask(&index, 0, address), slow(&units, 0, address), "{address:#x}");
+    }
+}
+
+/// Thousands of files below one long directory: 200 KB of DWARF took 2 GB to
+/// join their paths. Past what DWARF can be worth only the names are kept.
+#[test]
+fn paths_cost_what_their_dwarf_does() {
+    const COUNT: usize = 3000;
+    let base: &'static [u8] = format!("/{}", "d".repeat(4000)).into_bytes().leak();
+    let text = |number: usize| -> &'static [u8] { format!("{number}").into_bytes().leak() };
+    let file = |number| SourceFile { base, directory: text(number), name: text(number) };
+    let mut unit = UnitLines { files: (0..COUNT).map(file).collect(), ..UnitLines::default() };
+    unit.rows = (0..COUNT as u32)
+        .map(|number| Row { offset: number, node: NONE, file: number, line: 1, column: 0 })
+        .collect();
+    let (size, rows) = (COUNT as u64, 0..COUNT as u32);
+    unit.pieces = vec![Piece { section: 0, start: 0, size, root: NONE, entry: false, rows }];
+    let bytes = build(&[unit], AddressKind::Svma);
+    assert!(bytes.len() < 2_000_000, "{}", bytes.len());
+    let index = Index::from_bytes(&bytes).unwrap();
+    index.verify().unwrap();
+    let path = |address| {
+        let frame = index.frames(Svma(address)).unwrap().next().unwrap().unwrap();
+        frame.file().unwrap().to_string()
+    };
+    assert_eq!(path(3), format!("{}/3/3", String::from_utf8_lossy(base)));
+    assert_eq!(path(2999), "2999");
+}
+
+/// Spans of a damaged index that all claim all windows: `info` counted the rows of
+/// every window once for each span, and 6 MB took hours.
+#[test]
+fn windows_are_counted_once_however_many_spans_claim_them() {
+    const COUNT: u32 = 1000;
+    let node = Node { function: 0, parent: NONE, call_file: NONE, call_line: 0, call_column: 0 };
+    let mut unit = UnitLines {
+        functions: vec![Function { name: b"f", file: NONE, line: 1 }],
+        nodes: vec![node],
+        ..UnitLines::default()
+    };
+    for number in 0..COUNT {
+        unit.rows.push(Row { offset: 0, node: 0, file: NONE, line: 7, column: 0 });
+        let start = u64::from(number) << 20;
+        let rows = number..number + 1;
+        unit.pieces.push(Piece { section: 0, start, size: 4, root: 0, entry: true, rows });
+    }
+    let mut bytes = build(&[unit], AddressKind::Svma);
+    let index = Index::from_bytes(&bytes).unwrap();
+    let sound = index.line_counts();
+    assert_eq!(sound.rows, u64::from(COUNT));
+    let section = index.file_sections().find(|section| section.id == SectionId::LINE_SPANS);
+    let section = section.unwrap();
+    let size = size_of::<LineSpan>();
+    assert_eq!(section.size, u64::from(COUNT) * size as u64);
+    let start = section.offset as usize;
+    let mut span = LineSpan::read_from_bytes(&bytes[start..start + size]).unwrap();
+    span.size = (1 << 32).into();
+    for number in 0..COUNT as usize {
+        let at = start + number * size;
+        bytes[at..at + size].copy_from_slice(span.as_bytes());
+    }
+    let counts = Index::from_bytes(&bytes).unwrap().line_counts();
+    assert!(counts.rows <= sound.rows, "{counts:?}");
 }

@@ -355,6 +355,8 @@ impl<'a> View<'a> {
             ..LineCounts::default()
         };
         let (mut last, mut end) = (None, None);
+        // Spans share no window; damaged ones may claim all of them, each one.
+        let mut left = u64::try_from(self.line_windows.len()).unwrap_or(u64::MAX);
         for span in self.line_spans {
             let start = (span.section.get(), span.base.get());
             if end != Some(start) {
@@ -362,7 +364,8 @@ impl<'a> View<'a> {
             }
             end = Some((start.0, start.1.wrapping_add(span.size.get())));
             let window = 1u64.wrapping_shl(span.shift.get() & 63).max(1);
-            let windows = span.size.get().min(1 << 32).div_ceil(window);
+            let windows = span.size.get().min(1 << 32).div_ceil(window).min(left);
+            left = left.saturating_sub(windows);
             for number in 0..windows {
                 let Some(bytes) = self.window_bytes(span, number) else { break };
                 let window = Window::parse(bytes);

@@ -77,6 +77,14 @@ struct PackedUnit {
     files: Box<[u32]>,
 }
 
+impl PackedUnit {
+    /// The number among all of one of the unit's files.
+    fn file(&self, file: u32) -> u32 {
+        let at = usize::try_from(file).ok();
+        at.and_then(|at| self.files.get(at)).copied().unwrap_or(NONE)
+    }
+}
+
 /// All that DWARF says of an image's lines and inlined functions.
 #[derive(Debug, Default)]
 pub struct Lines<'data> {
@@ -110,7 +118,8 @@ impl<'data> Lines<'data> {
                     .into_par_iter()
                     .map_init(Packer::default, |packer, unit| {
                         let mut report = Report::default();
-                        let unit = Batched::pack(&units.read(unit, &mut report), packer);
+                        let unit = units.read(unit, &mut report);
+                        let unit = Batched::pack(&unit, packer, &mut report);
                         (unit, report)
                     })
                     .collect();
@@ -133,7 +142,9 @@ impl<'data> Lines<'data> {
         for unit in units {
             let rows = u64::try_from(unit.rows.len()).unwrap_or(u64::MAX);
             lines.weight = lines.weight.saturating_add(rows.saturating_mul(16));
-            lines.join(Batched::pack(unit, &mut packer), &mut known, &mut Report::default());
+            let mut report = Report::default();
+            let batched = Batched::pack(unit, &mut packer, &mut report);
+            lines.join(batched, &mut known, &mut report);
         }
         lines
     }
@@ -198,13 +209,15 @@ struct Batched<'data> {
 }
 
 impl<'data> Batched<'data> {
-    fn pack(unit: &UnitLines<'data>, packer: &mut Packer) -> Self {
+    fn pack(unit: &UnitLines<'data>, packer: &mut Packer, report: &mut Report) -> Self {
         let mut uses = vec![0; unit.functions.len()];
         let mut bytes = Vec::new();
         let mut pieces = Vec::with_capacity(unit.pieces.len());
         for piece in &unit.pieces {
             let start = u32::try_from(bytes.len());
-            packer.piece(unit, piece, &mut uses, &mut bytes);
+            if !packer.piece(unit, piece, &mut uses, &mut bytes) {
+                report.skip("ranges whose inlined functions their unit cannot hold");
+            }
             // 4 GiB of packed rows in one unit: what is beyond is left out.
             let (Ok(start), Ok(end)) = (start, u32::try_from(bytes.len())) else { break };
             let root = usize::try_from(piece.root).ok().and_then(|root| unit.nodes.get(root));

@@ -118,9 +118,16 @@ impl Iterator for Rows<'_> {
     }
 }
 
+/// Nodes that a unit's pieces may have, times the unit's own nodes and rows. Each
+/// piece of a function repeats the chains that its rows are in: many pieces of
+/// one deep function would be quadratic.
+const MOST_REPEATED: usize = 64;
+
 /// Packs the pieces of one unit after the other.
 #[derive(Debug, Default)]
 pub(super) struct Packer {
+    /// Nodes that the unit's pieces have so far.
+    placed: usize,
     /// For each node of the unit its number in the piece at hand, plus one.
     local: Vec<u32>,
     /// The nodes of the piece at hand, parents first.
@@ -130,18 +137,24 @@ pub(super) struct Packer {
 
 impl Packer {
     /// Appends a piece; counts in `uses` how often each function has a node.
+    /// False when its inlined functions are left out, since there are too many.
     pub(super) fn piece(
         &mut self,
         unit: &UnitLines<'_>,
         piece: &Piece,
         uses: &mut [u32],
         out: &mut Vec<u8>,
-    ) {
+    ) -> bool {
         let rows = rows_of(unit, piece);
+        let own = unit.nodes.len().saturating_add(unit.rows.len()).saturating_add(MOST_REPEATED);
+        let whole = self.placed <= own.saturating_mul(MOST_REPEATED);
+        // Without them all its rows are the function's own.
+        let node_of_row = |row: &Row| if whole { row.node } else { piece.root };
         self.local.resize(unit.nodes.len(), 0);
         for row in rows {
-            self.use_node(&unit.nodes, row.node);
+            self.use_node(&unit.nodes, node_of_row(row));
         }
+        self.placed = self.placed.saturating_add(self.used.len());
         put(out, u64::try_from(self.used.len()).unwrap_or(0));
         for &number in &self.used {
             let Some(node) = node_of(&unit.nodes, number) else { continue };
@@ -161,7 +174,7 @@ impl Packer {
         let (mut offset, mut line) = (0u32, 0i64);
         for row in rows {
             put(out, row.offset.wrapping_sub(offset).into());
-            put(out, u64::from(self.local_of(row.node)));
+            put(out, u64::from(self.local_of(node_of_row(row))));
             put(out, optional(row.file));
             let row_line = i64::from(row.line);
             put(out, zigzag(row_line.wrapping_sub(line)));
@@ -173,11 +186,13 @@ impl Packer {
                 *slot = 0;
             }
         }
+        whole
     }
 
     /// For the next unit, whose nodes are others.
     pub(super) fn end_unit(&mut self) {
         self.local.clear();
+        self.placed = 0;
     }
 
     /// The node's number in the piece, plus one; 0 for none.
@@ -259,5 +274,41 @@ mod tests {
         let expected = [row(0, 0, 100_000), row(3, 1, 1), row(9, NONE, 0), row(12, 2, 2)];
         assert_eq!(rows, expected);
         assert_eq!(uses, [0, 0, 0, 0, 1, 1, 0, 0]);
+    }
+
+    /// A function in thousands of ranges, every one under the same deep chain:
+    /// 150 KB of DWARF made gigabytes of nodes.
+    #[test]
+    fn many_pieces_of_one_deep_function_stay_linear() {
+        let count = 2000u32;
+        let nodes: Vec<Node> = (0..count)
+            .map(|number| Node {
+                function: 0,
+                parent: number.checked_sub(1).unwrap_or(NONE),
+                call_file: NONE,
+                call_line: 1,
+                call_column: 0,
+            })
+            .collect();
+        let row = Row { offset: 0, node: count - 1, file: NONE, line: 1, column: 0 };
+        let unit = UnitLines { nodes, rows: vec![row; 2000], ..UnitLines::default() };
+        let (mut bytes, mut uses) = (Vec::new(), vec![0; 1]);
+        let mut packer = Packer::default();
+        let whole: Vec<bool> = (0..count)
+            .map(|number| Piece {
+                section: 0,
+                start: number.into(),
+                size: 1,
+                root: 0,
+                entry: false,
+                rows: number..number + 1,
+            })
+            .map(|piece| packer.piece(&unit, &piece, &mut uses, &mut bytes))
+            .collect();
+        assert!(whole[0] && !whole[1999], "honest counts are kept whole");
+        assert!(bytes.len() < 3_000_000, "{}", bytes.len());
+        packer.end_unit();
+        let piece = Piece { section: 0, start: 0, size: 1, root: 0, entry: false, rows: 0..1 };
+        assert!(packer.piece(&unit, &piece, &mut uses, &mut bytes), "a new unit has its own");
     }
 }
