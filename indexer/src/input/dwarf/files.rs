@@ -12,6 +12,9 @@ use super::text;
 use super::unit::{Dwarf, Slice, Unit, comp_dir};
 use crate::model::lines::{NONE, SourceFile};
 
+/// A longer part of a path is damage: no system opens one.
+const LONGEST_PART: usize = 4096;
+
 /// A line program whose header is read.
 pub(super) type Program<'data> = gimli::IncompleteLineProgram<Slice<'data>>;
 
@@ -118,14 +121,16 @@ impl<'data> FileTable<'data> {
     /// meaningless are left out.
     pub(super) fn source(&self, file: u64) -> Option<SourceFile<'data>> {
         let &(directory, name) = self.files.get(self.place(file)?)?;
-        if name.is_empty() {
+        if name.is_empty() || name.len() > LONGEST_PART {
             return None;
         }
         if is_absolute(name) {
             return Some(SourceFile { base: &[], directory: &[], name });
         }
-        let directory = self.directory(directory);
-        let base = if is_absolute(directory) { &[] } else { self.base };
+        // A directory that is damage leaves the name.
+        let short = |part: &'data [u8]| if part.len() > LONGEST_PART { &[] } else { part };
+        let directory = short(self.directory(directory));
+        let base = if is_absolute(directory) { &[] } else { short(self.base) };
         Some(SourceFile { base, directory, name })
     }
 
