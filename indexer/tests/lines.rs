@@ -22,7 +22,7 @@ use symidx_indexer::model::lines::{Function, NONE, Node, Piece, Row, SourceFile,
 use symidx_indexer::model::{AddressKind, Image, Report, Section};
 use symidx_indexer::normalise::{NormaliseOptions, normalise};
 use symidx_indexer::write::{Contents, write};
-use zerocopy::FromZeros;
+use zerocopy::FromZeros as _;
 
 mod common;
 
@@ -347,4 +347,43 @@ fn files_of_one_long_directory_take_a_bounded_part() {
     let last = u64::from(FILES - 1) * 4;
     assert!(ask(&index, NONE, 4)[0].ends_with("d/1.c:2:0"));
     assert_eq!(ask(&index, NONE, last), [format!("main ?:{FILES}:0")]);
+}
+
+/// A function around thousands of nested ones: each gap between two wrote all of
+/// its inlined functions and walked all of its rows again, 100 KB came to 100 MB.
+#[test]
+fn nested_functions_cost_what_their_rows_do() {
+    const COUNT: u32 = 2000;
+    let root =
+        |function| Node { function, parent: NONE, call_file: NONE, call_line: 0, call_column: 0 };
+    let function = |name| Function { name, file: 0, line: 1 };
+    let mut unit = UnitLines {
+        files: vec![SourceFile { base: b"/o", directory: b"src", name: b"a.c" }],
+        functions: vec![function(b"outer"), function(b"inner"), function(b"nested")],
+        nodes: vec![root(0), root(2)],
+        ..UnitLines::default()
+    };
+    for number in 0..COUNT {
+        let (call_file, call_line) = (0, number + 1);
+        let node = unit.nodes.len() as u32;
+        unit.nodes.push(Node { function: 1, parent: 0, call_file, call_line, call_column: 0 });
+        unit.rows.push(Row { offset: number * 8, node, file: 0, line: number + 1, column: 0 });
+    }
+    let piece =
+        |start, size, root, rows| Piece { section: 0, start, size, root, entry: true, rows };
+    unit.pieces.push(piece(0, u64::from(COUNT) * 8, 0, 0..COUNT));
+    for number in 0..COUNT {
+        unit.rows.push(Row { offset: 0, node: 1, file: 0, line: 7, column: 0 });
+        let row = COUNT + number;
+        unit.pieces.push(piece(u64::from(number) * 8 + 4, 2, 1, row..row + 1));
+    }
+    unit.pieces.sort_by_key(|piece| piece.start);
+    let units = [unit];
+    let bytes = build(&units, AddressKind::Svma);
+    assert!(bytes.len() < 400_000, "{}", bytes.len());
+    let index = Index::from_bytes(&bytes).unwrap();
+    index.verify().unwrap();
+    for address in (0..u64::from(COUNT) * 8).step_by(3) {
+        assert_eq!(ask(&index, 0, address), slow(&units, 0, address), "{address:#x}");
+    }
 }

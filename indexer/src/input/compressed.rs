@@ -20,13 +20,40 @@ const MAX_RATIO: u64 = 1100;
 /// … and this much.
 const FREE: u64 = 1 << 20;
 
+/// All sections of a file together do not unpack to more than this many times
+/// the file: debug information of real programs comes to five or ten …
+const FILE_RATIO: u64 = 32;
+/// … and this much.
+const FILE_FREE: u64 = 64 << 20;
+
+/// What the sections of one file may still unpack to.
+#[derive(Debug)]
+pub(super) struct Room(u64);
+
+impl Room {
+    /// For a file of these bytes.
+    pub(super) fn for_file(data: &[u8]) -> Self {
+        let length = u64::try_from(data.len()).unwrap_or(u64::MAX);
+        Self(length.saturating_mul(FILE_RATIO).saturating_add(FILE_FREE))
+    }
+}
+
 /// The unpacked bytes, exactly `claimed` of them, or what was found instead.
-pub(super) fn unpack(method: Method, packed: &[u8], claimed: u64) -> Result<Vec<u8>, String> {
+pub(super) fn unpack(
+    method: Method,
+    packed: &[u8],
+    claimed: u64,
+    room: &mut Room,
+) -> Result<Vec<u8>, String> {
     let length = u64::try_from(packed.len()).unwrap_or(u64::MAX);
     let most = length.saturating_mul(MAX_RATIO).saturating_add(FREE).min(MAX_UNPACKED);
     let Some(limit) = usize::try_from(claimed).ok().filter(|_| claimed <= most) else {
         return Err(format!("a claim of {claimed:#x} bytes in {length:#x} packed ones"));
     };
+    let Some(left) = room.0.checked_sub(claimed) else {
+        return Err(format!("a claim of {claimed:#x} bytes, more than its file can be worth"));
+    };
+    room.0 = left;
     let mut output = Vec::new();
     match method {
         Method::Zlib => inflate(packed, limit, &mut output)?,
@@ -118,6 +145,10 @@ mod tests {
     use super::*;
     use std::io::Write as _;
 
+    fn unpack(method: Method, packed: &[u8], claimed: u64) -> Result<Vec<u8>, String> {
+        super::unpack(method, packed, claimed, &mut Room::for_file(packed))
+    }
+
     fn zlib(data: &[u8]) -> Vec<u8> {
         let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
         packer.write_all(data).unwrap();
@@ -192,6 +223,18 @@ mod tests {
             assert!(unpack(method, &[0xff; 100], 5).is_err());
             assert!(unpack(method, &text(), 5).is_err());
         }
+    }
+
+    /// Three sections of zeros in a file of 9 MB took 9 GB: each ratio was one
+    /// that deflate reaches, and nothing counted them together.
+    #[test]
+    fn sections_of_one_file_are_counted_together() {
+        let packed = zlib(&vec![0; 30 << 20]);
+        let mut room = Room::for_file(&packed);
+        let mut unpacked = || super::unpack(Method::Zlib, &packed, 30 << 20, &mut room);
+        assert!(unpacked().is_ok() && unpacked().is_ok());
+        let refused = unpacked().unwrap_err();
+        assert!(refused.contains("more than its file can be worth"), "{refused}");
     }
 
     #[test]

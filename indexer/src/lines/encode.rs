@@ -12,9 +12,9 @@ use symidx::format::lines::{
 };
 
 use super::overlap::{Claim, Segment, fill, settle};
-use super::pack::{Numbers, zigzag};
+use super::pack::{Numbers, Rows, zigzag};
 use super::window::{Origin, Windows};
-use super::{Lines, PackedPiece, files};
+use super::{Lines, PackedPiece, PackedUnit, files};
 use crate::model::lines::{NONE, Node, Row};
 use crate::model::{AddressKind, Image, Report};
 use crate::normalise::Normalised;
@@ -85,6 +85,8 @@ pub fn encode<'data>(
         for segment in segments {
             encoder.segment(section, &segment, report);
         }
+        // Pieces whose rest others cover.
+        encoder.interrupted.clear();
     }
     encoder.finish()
 }
@@ -141,6 +143,8 @@ struct Encoder<'a, 'data> {
     nodes: Vec<Node>,
     /// For each node of the piece its offset, and the function it is of.
     placed: Vec<Placed>,
+    /// Pieces that others interrupt, by number: where they go on.
+    interrupted: HashMap<u32, Interrupted<'a>>,
     known: HashMap<(u32, Node), u32>,
 }
 
@@ -149,6 +153,14 @@ struct Placed {
     offset: u32,
     function: u32,
     depth: u32,
+}
+
+/// A piece of which a part is written: its nodes, the row at hand and those
+/// behind it.
+struct Interrupted<'a> {
+    placed: Vec<Placed>,
+    row: Option<Row>,
+    rest: Rows<'a>,
 }
 
 impl<'a, 'data> Encoder<'a, 'data> {
@@ -165,6 +177,7 @@ impl<'a, 'data> Encoder<'a, 'data> {
             windows: Windows::default(),
             nodes: Vec::new(),
             placed: Vec::new(),
+            interrupted: HashMap::new(),
             known: HashMap::new(),
         };
         this.number_files(report);
@@ -232,45 +245,72 @@ impl<'a, 'data> Encoder<'a, 'data> {
         usize::try_from(file).ok().and_then(|at| self.files.get(at)).copied().unwrap_or(NONE)
     }
 
+    /// Writes the rows of a segment. Those of one piece come in order: each
+    /// goes on where the last one stopped, or the work would be quadratic.
     fn segment(&mut self, section: u32, segment: &Segment, report: &mut Report) {
         let lines = self.lines;
         let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let Some(piece) = lines.pieces.get(at(segment.piece)) else { return };
         let Some(unit) = lines.units.get(at(piece.unit)) else { return };
+        let (mut row, mut rest) = match self.interrupted.remove(&segment.piece) {
+            Some(Interrupted { placed, row, rest }) => {
+                self.placed = placed;
+                (row, rest)
+            }
+            None => {
+                let mut rows = self.begin(piece, unit, report);
+                (rows.next(), rows)
+            }
+        };
+        let place = |offset: u32| piece.start.saturating_add(offset.into());
+        let piece_end = piece.start.saturating_add(piece.size);
+        while let Some(this) = row {
+            let mut behind = rest;
+            let next = behind.next();
+            let row_end = next.map_or(piece_end, |next| place(next.offset));
+            let start = place(this.offset).max(segment.start);
+            let end = row_end.min(segment.end);
+            if start < end {
+                let file = self.file(unit.file(this.file));
+                let written = self.windows.lines.len().max(self.out.inlines.len());
+                if u64::try_from(written).unwrap_or(u64::MAX) > self.limit {
+                    report.skip("line rows beyond what their DWARF can hold");
+                } else if let Some(origin) = self.origin(&this, file) {
+                    self.windows.push(section, start, end, origin);
+                }
+            }
+            if row_end > segment.end {
+                break;
+            }
+            (row, rest) = (next, behind);
+        }
+        if row.is_some() {
+            let placed = std::mem::take(&mut self.placed);
+            self.interrupted.insert(segment.piece, Interrupted { placed, row, rest });
+        }
+    }
+
+    /// Places the nodes of a piece; its rows.
+    fn begin(
+        &mut self,
+        piece: &PackedPiece,
+        unit: &'a PackedUnit,
+        report: &mut Report,
+    ) -> Rows<'a> {
+        let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let bytes = unit.bytes.get(at(piece.bytes.0)..at(piece.bytes.1)).unwrap_or(&[]);
         let mut numbers = Numbers::new(bytes);
         let mut nodes = std::mem::take(&mut self.nodes);
         numbers.nodes(&mut nodes);
-        let of_unit = |map: &[u32], number: u32| map.get(at(number)).copied().unwrap_or(NONE);
         for node in &mut nodes {
-            node.function = of_unit(&unit.functions, node.function);
-            node.call_file = self.file(of_unit(&unit.files, node.call_file));
+            node.function = unit.functions.get(at(node.function)).copied().unwrap_or(NONE);
+            node.call_file = self.file(unit.file(node.call_file));
         }
         // A function without a declared line counts from its first row.
         self.settle_bases(&nodes, numbers.rows());
         self.place_nodes(&nodes, report);
         self.nodes = nodes;
-        let end_of = |next: Option<&Row>| match next {
-            Some(row) => piece.start.saturating_add(row.offset.into()),
-            None => piece.start.saturating_add(piece.size),
-        };
-        let mut rows = numbers.rows().peekable();
-        while let Some(row) = rows.next() {
-            let start = piece.start.saturating_add(row.offset.into()).max(segment.start);
-            let end = end_of(rows.peek()).min(segment.end);
-            if start >= end {
-                continue;
-            }
-            let file = self.file(of_unit(&unit.files, row.file));
-            let written = self.windows.lines.len().max(self.out.inlines.len());
-            if u64::try_from(written).unwrap_or(u64::MAX) > self.limit {
-                report.skip("line rows beyond what their DWARF can hold");
-                continue;
-            }
-            if let Some(origin) = self.origin(&row, file) {
-                self.windows.push(section, start, end, origin);
-            }
-        }
+        numbers.rows()
     }
 
     fn settle_bases(&mut self, nodes: &[Node], rows: impl Iterator<Item = Row>) {

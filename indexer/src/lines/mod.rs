@@ -92,6 +92,14 @@ struct PackedUnit {
     files: Box<[u32]>,
 }
 
+impl PackedUnit {
+    /// The number among all of one of the unit's files.
+    fn file(&self, file: u32) -> u32 {
+        let at = usize::try_from(file).ok();
+        at.and_then(|at| self.files.get(at)).copied().unwrap_or(NONE)
+    }
+}
+
 /// All that DWARF says of an image's lines and inlined functions.
 #[derive(Debug, Default)]
 pub struct Lines<'data> {

@@ -24,7 +24,7 @@ impl Allowance {
         let times =
             |factor: u64, base| Cell::new(bytes.saturating_mul(factor).saturating_add(base));
         Self {
-            ranges: times(1, 1 << 10),
+            ranges: times(1, 1 << 6),
             text: times(16, 1 << 16),
             far: times(64, 1 << 14),
             nodes: Cell::new(bytes.checked_div(4).unwrap_or(0).saturating_add(16)),
@@ -46,6 +46,16 @@ impl Allowance {
     pub(super) fn text(&self, bytes: u64) {
         let charged = bytes.saturating_sub(TEXT_FREE);
         self.text.set(self.text.get().saturating_sub(charged));
+    }
+
+    /// False when strings have cost all that they may: what may hold one that
+    /// is read in place is not looked at any more.
+    pub(super) fn has_text(&self) -> bool {
+        let left = self.text.get() > 0;
+        if !left {
+            self.refused.set(self.refused.get().saturating_add(1));
+        }
+        left
     }
 
     /// `bytes` of abbreviations or of a file table of another unit.

@@ -217,6 +217,9 @@ impl<'a, 'data> Names<'a, 'data> {
         let space = self.space(at.place)?;
         let offset = space.headers.holding(at.offset)?;
         let allowance = self.allowance;
+        if !allowance.has_text() {
+            return None;
+        }
         let unit = self.unit(at.place, offset)?.unit.get();
         let inside = at.offset.checked_sub(offset)?;
         let mut entries = unit.entries_raw(Some(UnitOffset(inside))).ok()?;

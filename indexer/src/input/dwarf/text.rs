@@ -18,7 +18,10 @@ pub(super) fn of<'data>(
     allowance: &Allowance,
 ) -> Option<&'data [u8]> {
     match *value {
-        AttributeValue::String(text) => Some(text.slice()),
+        AttributeValue::String(text) => {
+            allowance.text(super::wide(text.slice().len()));
+            Some(text.slice())
+        }
         AttributeValue::DebugStrRef(offset) => {
             at(dwarf.debug_str.reader().slice(), offset.0, allowance)
         }

@@ -103,6 +103,13 @@ impl Wanted<'_, '_> {
                     .warn(format!("debug file {}: not found; went on without it", path.display()));
                 continue;
             }
+            if !path.is_file() {
+                report.warn(format!(
+                    "debug file {}: expected a file, found something else; went on without it",
+                    path.display()
+                ));
+                continue;
+            }
             found.extend(self.check(path, Proof::Any, store, report));
         }
         found

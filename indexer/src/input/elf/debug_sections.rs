@@ -13,7 +13,7 @@ use object::endian::Endianness;
 use super::bytes::{self, Budget};
 use super::header::{File, Section, with_class};
 use super::relocate::{Spread, relocate};
-use crate::input::compressed::{self, Method};
+use crate::input::compressed::{self, Method, Room};
 use crate::input::debug::slot;
 use crate::model::{DwarfSections, Report, Store};
 
@@ -87,12 +87,13 @@ pub(super) fn pieces<'data>(
 ) -> Vec<Piece<'data>> {
     let mut known = DwarfSections::default();
     let mut budget = Budget::for_file(file.data, 1);
+    let mut room = Room::for_file(file.data);
     let mut pieces = Vec::new();
     for (number, section) in (0u32..).zip(&file.sections) {
         let name = short_name(section.name, flavour).filter(|n| slot(&mut known, n).is_some());
         let Some(name) = name.filter(|_| section.kind != elf::SHT_NOBITS) else { continue };
         let found = if budget.take(bytes::length(file.section_data_there(section))) {
-            contents(file, section)
+            contents(file, section, &mut room)
         } else {
             Err("bytes that were read already as other sections".to_owned())
         };
@@ -125,20 +126,21 @@ fn expected(section: &Section<'_>) -> String {
 fn contents<'data>(
     file: &File<'data>,
     section: &Section<'data>,
+    room: &mut Room,
 ) -> Result<Cow<'data, [u8]>, String> {
     let data = file.section_data(section).ok_or_else(|| {
         format!("{:#x} before the end of the file", file.section_data_there(section).len())
     })?;
     if section.has(elf::SHF_COMPRESSED) {
         let (method, packed, claimed) = header(file, data)?;
-        return compressed::unpack(method, packed, claimed).map(Cow::Owned);
+        return compressed::unpack(method, packed, claimed, room).map(Cow::Owned);
     }
     if section.name.starts_with(b".zdebug_") {
         // Some tools leave small sections as they are under this name.
         let Some((packed, claimed)) = compressed::old_header(data) else {
             return Err("no ZLIB header".to_owned());
         };
-        return compressed::unpack(Method::Zlib, packed, claimed).map(Cow::Owned);
+        return compressed::unpack(Method::Zlib, packed, claimed, room).map(Cow::Owned);
     }
     Ok(Cow::Borrowed(data))
 }

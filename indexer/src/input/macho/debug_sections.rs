@@ -9,7 +9,7 @@ use object::macho;
 
 use super::bytes;
 use super::commands::Sect;
-use crate::input::compressed::{self, Method};
+use crate::input::compressed::{self, Method, Room};
 use crate::input::debug::slot;
 use crate::model::{DwarfSections, Report, Store};
 
@@ -50,10 +50,11 @@ pub(super) fn load<'data>(
 ) -> DwarfSections<'data> {
     let mut sections = DwarfSections::default();
     let mut relocations_left = bytes::length(source.slice);
+    let mut room = Room::for_file(source.slice);
     for sect in source.sections {
         let slot = short_name(sect).and_then(|name| slot(&mut sections, name));
         let Some(slot) = slot.filter(|slot| slot.is_empty()) else { continue };
-        let found = contents(source, sect)
+        let found = contents(source, sect, &mut room)
             .map(|found| relocate(source, sect, found, &mut relocations_left));
         match found {
             Ok(Cow::Borrowed(found)) => *slot = found,
@@ -73,6 +74,7 @@ pub(super) fn load<'data>(
 fn contents<'data>(
     source: &Source<'_, 'data>,
     sect: &Sect<'data>,
+    room: &mut Room,
 ) -> Result<Cow<'data, [u8]>, String> {
     let place = sect.contents;
     let data = bytes::at(source.slice, place.offset, place.count).ok_or_else(|| {
@@ -83,7 +85,7 @@ fn contents<'data>(
         return Ok(Cow::Borrowed(data));
     }
     let (packed, claimed) = compressed::old_header(data).ok_or("no ZLIB header")?;
-    compressed::unpack(Method::Zlib, packed, claimed).map(Cow::Owned)
+    compressed::unpack(Method::Zlib, packed, claimed, room).map(Cow::Owned)
 }
 
 /// Adds the values of symbols where an object leaves that to its linker. Most

@@ -271,3 +271,71 @@ fn code_without_end() {
     assert_eq!(pieces.len(), 3, "pieces are split at 32 bits");
     assert!(units[0].pieces[0].entry && !units[0].pieces[1].entry);
 }
+
+/// Thousands of DIEs whose name is one long string in place: looking for its end
+/// and telling it from others for each made 2 MB of DWARF take minutes.
+#[test]
+fn one_long_name_is_not_read_without_end() {
+    let name: &'static str = "N".repeat(100_000).leak();
+    let mut b = Builder::new(V4);
+    b.unit(&[]);
+    b.leaf("long", DW_TAG_subprogram, &[(DW_AT_name, Text(name))]);
+    b.open(
+        "",
+        DW_TAG_subprogram,
+        &[
+            (DW_AT_name, Text("f")),
+            (DW_AT_low_pc, Address(0x1000)),
+            (DW_AT_high_pc, Address(0x2000)),
+        ],
+    );
+    for call in 0..2000 {
+        b.leaf(
+            "",
+            DW_TAG_inlined_subroutine,
+            &[
+                (DW_AT_specification, Here("long")),
+                (DW_AT_low_pc, Address(0x1000 + call)),
+                (DW_AT_high_pc, Address(0x1001 + call)),
+            ],
+        );
+    }
+    b.close();
+    b.end_unit();
+    let (lines, report) = read_one(b);
+    let named = |node: &&crate::model::lines::Node| node.function != NONE;
+    let named = lines.nodes.iter().filter(named).count();
+    assert!((2..200).contains(&named), "{named} of {}", lines.nodes.len());
+    assert!(report.skipped.contains_key("references beyond what their unit can hold"));
+}
+
+/// Many files below one directory without end: only their names are kept.
+#[test]
+fn a_path_that_no_system_opens_is_cut() {
+    let long: &'static str = format!("/{}", "d".repeat(5000)).leak();
+    let mut b = Builder::new(V4);
+    let offset = b.lines();
+    b.row(0x1000, 1, 5, 0);
+    b.end_sequence(0x1010);
+    b.end_lines();
+    b.unit(&[(DW_AT_comp_dir, Text(long)), (DW_AT_stmt_list, Section(offset))]);
+    b.end_unit();
+    let (lines, _) = read_one(b);
+    assert!(lines.files.iter().all(|file| file.base.is_empty() && !file.name.is_empty()));
+    assert_eq!(lines.files.len(), 1);
+}
+
+/// Every unit of a few bytes was allowed a thousand ranges: 50 KB of units that
+/// share one list took 300 MB.
+#[test]
+fn small_units_have_few_ranges() {
+    let mut b = Builder::new(V4);
+    let ranges: Vec<(u64, u64)> = (0..2000).map(|n| (0x1000 + n * 2, 0x1001 + n * 2)).collect();
+    let list = b.range_list(&ranges);
+    b.unit(&[]);
+    b.leaf("", DW_TAG_subprogram, &[(DW_AT_name, Text("f")), (DW_AT_ranges, Section(list))]);
+    b.end_unit();
+    let (lines, report) = read_one(b);
+    assert!((1..200).contains(&lines.pieces.len()), "{}", lines.pieces.len());
+    assert!(report.skipped.contains_key("address ranges beyond what their unit can hold"));
+}
