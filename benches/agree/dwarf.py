@@ -9,11 +9,9 @@ import functools
 import itertools
 import os
 import struct
-import subprocess
-import tempfile
-import zlib
 
-import model as M
+from elf import load, sleb, text, uleb
+from rows import Lines
 
 # Tags, attributes and forms used, by their numbers in the DWARF standard.
 SUBPROGRAM, INLINED, PARTIAL, IMPORTED, IMPORT = 0x2e, 0x1d, 0x3c, 0x3d, 0x18
@@ -29,87 +27,6 @@ OFFSETS = {0x0e, 0x17, 0x1d, 0x1f, 0x1f20, 0x1f21}           # strp, sec_offset,
 LEB = {0x0d, 0x0f, 0x15, 0x1a, 0x1b, 0x22, 0x23, 0x1f01, 0x1f02}
 INDEXED = {0x1a, 0x1b, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x1f01, 0x1f02, 0x22, 0x23}
 
-
-def uleb(data, pos):
-    byte = data[pos]
-    pos += 1
-    if byte < 0x80:
-        return byte, pos
-    value, shift = byte & 0x7f, 7
-    while True:
-        byte = data[pos]
-        pos += 1
-        value |= (byte & 0x7f) << shift
-        if byte < 0x80:
-            return value, pos
-        shift += 7
-
-
-def sleb(data, pos):
-    value, end = uleb(data, pos)
-    bits = 7 * (end - pos)
-    return (value - (1 << bits) if value >> (bits - 1) else value), end
-
-
-def text(data, pos):
-    return data[pos:data.index(b"\0", pos)].decode("utf-8", "backslashreplace")
-
-
-# ---- the file ---------------------------------------------------------------------------------
-
-class Elf:
-    """Sections by name, decompressed, of a linked file."""
-
-    def __init__(self, path):
-        self.path = path
-        with open(path, "rb") as f:
-            data = f.read()
-        self.end, self.wide = "<" if data[5] == 1 else ">", data[4] == 2
-        e = self.end
-        shoff = struct.unpack_from(e + "Q", data, 40)[0] if self.wide else struct.unpack_from(e + "I", data, 32)[0]
-        size, count, names = struct.unpack_from(e + "HHH", data, 58 if self.wide else 46)
-        layout = e + ("IIQQQQIIQQ" if self.wide else "10I")
-        self.headers = [struct.unpack_from(layout, data, shoff + i * size) for i in range(count)]
-        strings = self.headers[names]
-        self.names = [text(data, strings[4] + h[0]) for h in self.headers]
-        self.sections, self.code = {}, []
-        for name, h in zip(self.names, self.headers):
-            if h[2] & 2 and h[2] & 4 and h[5]:
-                self.code.append((h[3], h[3] + h[5], name))
-            if h[1] == 8:
-                continue
-            body = data[h[4]:h[4] + h[5]]
-            if h[2] & 0x800:
-                form, _, _, *_ = struct.unpack_from(e + ("IIQQ" if self.wide else "III"), body)
-                if form != 1:
-                    raise ValueError(f"{path}: {name} is compressed, not with zlib")
-                body = zlib.decompress(body[24 if self.wide else 12:])
-            elif name.startswith(".zdebug_"):
-                name, body = "." + name[2:], zlib.decompress(body[12:])
-            self.sections.setdefault(name, body)
-        self.code.sort()
-
-    def debug(self, name, dwo=False):
-        return self.sections.get(".debug_" + name + (".dwo" if dwo else ""), b"")
-
-    def holds_code(self, address):
-        i = bisect.bisect_right(self.code, (address, 1 << 65)) - 1
-        return i >= 0 and address < self.code[i][1]
-
-
-def load(path, tmp):
-    """An `Elf`, through `objcopy --decompress-debug-sections` where Python cannot decompress."""
-    try:
-        return Elf(path)
-    except ValueError as error:
-        if "compressed" not in str(error):
-            raise
-    out = tempfile.mktemp(dir=tmp)
-    subprocess.run([M.llvm("llvm-objcopy"), "--decompress-debug-sections", path, out], check=True)
-    return Elf(out)
-
-
-# ---- units and DIEs ---------------------------------------------------------------------------
 
 class Part:
     """The sections one unit reads from: the main file, a supplement, or a split unit's share of a .dwo or .dwp."""
@@ -476,165 +393,6 @@ class Unit:
         return self._lines
 
 
-# ---- line tables ------------------------------------------------------------------------------
-
-class Lines:
-    @classmethod
-    def none(cls):
-        out = cls.__new__(cls)
-        out.sequences, out.files, out.dirs, out.version, out.unit = [], [], [], 5, None
-        return out
-
-    def __init__(self, unit, at):
-        self.unit, data = unit, unit.part.line
-        word = unit.word
-        length, pos = word(data, at, 4)
-        size = 4
-        if length == 0xffffffff:
-            length, pos = word(data, pos, 8)
-            size = 8
-        finish = pos + length
-        self.version, pos = word(data, pos, 2)
-        address = unit.address
-        if self.version >= 5:
-            address, pos = data[pos], pos + 2
-        header, pos = word(data, pos, size)
-        program = pos + header
-        self.quantum, pos = data[pos], pos + 1
-        if self.version >= 4:
-            pos += 1
-        pos += 1
-        line_base = struct.unpack_from("b", data, pos)[0]
-        line_range, opcode_base, pos = data[pos + 1], data[pos + 2], pos + 3
-        lengths, pos = data[pos:pos + opcode_base - 1], pos + opcode_base - 1
-        if self.version >= 5:
-            self.dirs, pos = self.entries(data, pos, size)
-            self.files, pos = self.entries(data, pos, size)
-            self.dirs = [d[0] for d in self.dirs]
-        else:
-            comp = unit.string(unit.root.get(COMP_DIR)) or ""
-            self.dirs, self.files = [comp], [None]
-            while data[pos]:
-                self.dirs.append(text(data, pos))
-                pos = data.index(b"\0", pos) + 1
-            pos += 1
-            while data[pos]:
-                name = text(data, pos)
-                pos = data.index(b"\0", pos) + 1
-                index, pos = uleb(data, pos)
-                _, pos = uleb(data, pos)
-                _, pos = uleb(data, pos)
-                self.files.append((name, index))
-        self.sequences = []
-        self.run(data, program, finish, address, line_base, line_range, opcode_base, lengths)
-
-    def entries(self, data, pos, size):
-        count, pos = data[pos], pos + 1
-        forms = []
-        for _ in range(count):
-            kind, pos = uleb(data, pos)
-            form, pos = uleb(data, pos)
-            forms.append((kind, form))
-        count, pos = uleb(data, pos)
-        out, unit = [], self.unit
-        for _ in range(count):
-            name, index = None, 0
-            for kind, form in forms:
-                if form == 0x08:
-                    value = text(data, pos)
-                    pos = data.index(b"\0", pos) + 1
-                elif form in (0x0e, 0x1f):
-                    value, pos = unit.word(data, pos, size)
-                    value = text(unit.part.line_str if form == 0x1f else unit.part.str, value)
-                elif form == 0x0f:
-                    value, pos = uleb(data, pos)
-                elif form == 0x09:
-                    value, pos = uleb(data, pos)
-                    pos += value
-                elif form in (0x1a,):
-                    value, pos = uleb(data, pos)
-                    value = unit.string((form, value))
-                elif form in (0x25, 0x26, 0x28):
-                    value, pos = unit.word(data, pos, FIXED[form])
-                    value = unit.string((form, value))
-                else:
-                    value, pos = unit.word(data, pos, FIXED[form])
-                if kind == 1:
-                    name = value
-                elif kind == 2:
-                    index = value
-            out.append((name, index))
-        return out, pos
-
-    def run(self, data, pos, finish, address_size, line_base, line_range, opcode_base, lengths):
-        rows, address, file, line, column = [], 0, 1, 1, 0
-        holds, quantum = self.unit.dwarf.elf.holds_code, self.quantum
-        while pos < finish:
-            op, pos = data[pos], pos + 1
-            if op >= opcode_base:
-                op -= opcode_base
-                address += op // line_range * quantum
-                line += line_base + op % line_range
-                rows.append((address, file, line, column))
-            elif op == 0:
-                size, pos = uleb(data, pos)
-                sub = data[pos] if size else 0
-                if sub == 1:
-                    rows.append((address, file, line, column))
-                    if rows and holds(rows[0][0]) and address > rows[0][0]:
-                        self.sequences.append((rows[0][0], address, sorted(rows[:-1], key=lambda r: r[0]) + rows[-1:]))
-                    rows, address, file, line, column = [], 0, 1, 1, 0
-                elif sub == 2:
-                    address = self.unit.word(data, pos + 1, size - 1)[0]
-                pos += size
-            elif op == 1:
-                rows.append((address, file, line, column))
-            elif op == 2:
-                step, pos = uleb(data, pos)
-                address += step * quantum
-            elif op == 3:
-                step, pos = sleb(data, pos)
-                line += step
-            elif op == 4:
-                file, pos = uleb(data, pos)
-            elif op == 5:
-                column, pos = uleb(data, pos)
-            elif op == 8:
-                address += (255 - opcode_base) // line_range * quantum
-            elif op == 9:
-                step, pos = self.unit.word(data, pos, 2)
-                address += step
-            elif op in (6, 7, 10, 11):
-                pass
-            else:
-                for _ in range(lengths[op - 1]):
-                    _, pos = uleb(data, pos)
-        self.sequences.sort(key=lambda s: (s[0], s[1]))
-
-    def rows(self, address):
-        """The row that holds `address`, of every sequence that does; of several rows at one address the last."""
-        out = []
-        for low, high, rows in self.sequences[:bisect.bisect_right(self.sequences, address, key=lambda s: s[0])]:
-            if low <= address < high:
-                out.append(rows[bisect.bisect_right(rows, address, hi=len(rows) - 1, key=lambda r: r[0]) - 1])
-        return out
-
-    def parts(self, index):
-        """(compilation directory, directory, name) of a file index; None for an index outside the table."""
-        if not isinstance(index, int) or not 0 <= index < len(self.files) or self.files[index] is None:
-            return None
-        name, at = self.files[index]
-        comp = self.unit.string(self.unit.root.get(COMP_DIR)) or ""
-        return comp, self.dirs[at] if at < len(self.dirs) else "", name
-
-    def path(self, index):
-        """The parts joined as the standard says: directory 0 is the compilation directory itself."""
-        parts = self.parts(index)
-        if parts is None:
-            return None
-        return os.path.join(*parts) if self.files[index][1] else os.path.join(self.dirs[0] if self.dirs else parts[0], parts[2])
-
-
 # ---- the whole --------------------------------------------------------------------------------
 
 class Fact(collections.namedtuple("Fact", "linkage plain lines file line column own", defaults=((),))):
@@ -655,7 +413,7 @@ class Dwarf:
     """Answers of one file: `answers(address)` lists every chain of frames the DIEs allow, innermost first."""
 
     def __init__(self, path, tmp, package=None):
-        self.elf, self.tmp, self.alt, self._aranges = load(path, tmp), tmp, None, None
+        self.elf, self.tmp, self.alt, self._aranges, self.arange_units = load(path, tmp), tmp, None, None, set()
         link = self.elf.sections.get(".gnu_debugaltlink")
         if link:
             name = os.path.join(os.path.dirname(os.path.realpath(path)), text(link, 0))
@@ -705,6 +463,7 @@ class Dwarf:
                 if length == 0xffffffff:
                     start, offset, length = at + 12, 8, int.from_bytes(data[at + 4:at + 12], order)
                 size, pos, finish = data[start + 2 + offset], start + 4 + offset, start + length
+                self.arange_units.add(int.from_bytes(data[start + 2:start + 2 + offset], order))
                 pos += -(pos - at) % (2 * size)
                 for pos in range(pos, finish - 2 * size + 1, 2 * size):
                     low, count = (int.from_bytes(data[p:p + size], order) for p in (pos, pos + size))

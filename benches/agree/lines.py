@@ -3,7 +3,8 @@
 
     lines.py [OPTIONS] BINARY...      ELF with DWARF, its own or a debug file's; relocatable files, too
     lines.py --programs [OPTIONS]     builds programs/ with gcc, clang and rustc in many ways and compares each
-    lines.py --self-test BINARY...    no symidx: `dwarf.py` below plays its part
+    lines.py --self-test BINARY...    no symidx: `dwarf.py` plays its part
+    lines.py --spoil BINARY...        damages right answers and sees whether the judge notices
 
 Asked: random bytes of executable sections (fixed seed) of which symbols or lines say something. Asked whom: symidx;
 llvm-symbolizer --inlines (function, file, line, column of every frame); eu-addr2line -i -f (function, file, line).
@@ -236,6 +237,9 @@ def classes(tool, addr, mine, theirs, facts):
     if not answers:
         return quirks.symbols_alone(tool, addr, mine, theirs, facts, spelling)
     ours = [(chain, used) for chain in answers if (used := spelling(mine, chain, addr, facts, "symidx")) is not None]
+    if not ours and not mine:
+        # No function, no line: a row that says only which file some padding came from.
+        return {"no line, no function"} if all(len(c) == 1 and not c[0].name and not c[0].line for c in answers) and len(theirs) <= 1 else set()
     if not ours:
         return set()
     for chain, used in ours:
@@ -245,7 +249,7 @@ def classes(tool, addr, mine, theirs, facts):
     for chain in answers:
         if spelling(theirs, chain, addr, facts, tool) is not None:
             return {"several answers"}
-    return quirks.eu_way(addr, theirs, facts, spelling) or set() if tool == "eu" else set()
+    return (quirks.eu_way if tool == "eu" else quirks.llvm_way)(addr, theirs, facts, spelling) or set()
 
 
 # ---- one binary -------------------------------------------------------------------------------
@@ -316,6 +320,35 @@ def compare(path, args, tmp):
     return report
 
 
+def spoiled(frames):
+    """Wrong answers made of a right one: (what is wrong, frames)."""
+    for i, f in enumerate(frames):
+        where = "innermost" if i == 0 else "caller"
+        if f.line:
+            yield f"{where}: line", [*frames[:i], f._replace(line=f.line + 1), *frames[i + 1:]]
+            yield f"{where}: column", [*frames[:i], f._replace(column=f.column + 1), *frames[i + 1:]]
+        if f.file:
+            yield f"{where}: file", [*frames[:i], f._replace(file=f.file + "x"), *frames[i + 1:]]
+            yield f"{where}: no file", [*frames[:i], f._replace(file=""), *frames[i + 1:]]
+        yield f"{where}: function", [*frames[:i], f._replace(function=f.function + "x"), *frames[i + 1:]]
+        if len(frames) > 1:
+            yield f"{where}: dropped", [*frames[:i], *frames[i + 1:]]
+    if frames and frames[0].file:
+        yield "all dropped", []
+
+
+def spoil(path, args, tmp):
+    """Whether the classes see through wrong answers: {what is wrong: [noticed, not noticed]}, asked of a right one's spoilings."""
+    plain, _ = relocate.linked(path, tmp)
+    facts, out = Facts(plain, tmp), collections.defaultdict(lambda: [0, 0])
+    addrs = sorted(draw([(r.start, r.end, r.name) for r in facts.model.regions if r.exec and r.end > r.start], args.count))
+    for addr, right, theirs in zip(addrs, play_symidx(facts, addrs), ask_llvm(args, plain, addrs)):
+        if facts.answers(addr) and right[0].line and (equal(right, theirs, True) or classes("llvm", addr, right, theirs, facts)):
+            for wrong, frames in spoiled(right):
+                out[wrong][equal(frames, theirs, True) or bool(classes("llvm", addr, frames, theirs, facts))] += 1
+    return out
+
+
 def table(reports):
     out = ["| binary | addresses | frames | equal llvm | equal eu | unexplained |", "|---|---:|---:|---:|---:|---:|"]
     for name, r in reports:
@@ -330,11 +363,25 @@ def table(reports):
     return "\n".join(out) + "\n"
 
 
+def markdown(reports, args):
+    versions = [next((l.strip() for l in M.output(t, "--version") if re.search(r"\d\.\d", l)), t) for t in (args.llvm_symbolizer, "eu-addr2line") if t]
+    seen = {cls for _, r in reports for c in r.counts.values() for cls in c}
+    out = ["# Lines and inlined functions: agreement with independent tools", "",
+           f"Written by `benches/agree/lines.py`; tools: {'; '.join(versions)}.", "",
+           f"Asked: {args.count:,} random code addresses of each, of which symbols or lines say something. *equal llvm*: function, file, line and column of every",
+           "frame are those of `llvm-symbolizer --inlines`; *equal eu*: function, file and line are those of `eu-addr2line -i -f -A` (of those it was asked).",
+           "Every other answer is in a class, counted below: an answer may be in several. *UNEXPLAINED* is what no class proves.", "",
+           table(reports), "## The classes", "", "| class | why the answers differ |", "|---|---|"]
+    out += [f"| {cls} | {why} |" for cls, why in quirks.CLASSES.items() if cls in seen]
+    return "\n".join(out) + "\n"
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("binary", nargs="*")
     p.add_argument("--symidx", default="symidx", help="the program under test")
     p.add_argument("--self-test", action="store_true", help="dwarf.py plays symidx's part")
+    p.add_argument("--spoil", action="store_true", help="damage right answers and see whether the damage is noticed")
     p.add_argument("--programs", nargs="*", metavar="WAY", help="build programs/ in these ways (all) and compare each")
     p.add_argument("--count", type=int, default=20_000, help="addresses of each binary (%(default)s)")
     p.add_argument("--eu-count", type=int, default=0, help="ask eu-addr2line, which is slow, only so many of them (all)")
@@ -355,6 +402,14 @@ def main():
     if not args.binary and args.programs is None:
         p.error("a BINARY or --programs")
     reports = []
+    if args.spoil:
+        missed = 0
+        for path in args.binary:
+            with tempfile.TemporaryDirectory() as tmp:
+                for wrong, (noticed, not_noticed) in sorted(spoil(path, args, tmp).items()):
+                    print(f"{os.path.basename(path)}: {wrong}: {noticed} noticed, {not_noticed} not")
+                    missed += not_noticed
+        return 1 if missed else 0
     for path in args.binary:
         with tempfile.TemporaryDirectory() as tmp:
             reports.append((os.path.basename(path), compare(path, args, tmp)))
@@ -367,8 +422,7 @@ def main():
                 print(table(reports[-1:]), flush=True)
     if args.markdown:
         with open(args.markdown, "w") as f:
-            f.write(table(reports) + "\n## The classes\n\n| class | why the answers differ |\n|---|---|\n" +
-                    "".join(f"| {c} | {why} |\n" for c, why in quirks.CLASSES.items()))
+            f.write(markdown(reports, args))
     return 1 if any(r.unexplained for _, r in reports) else 0
 
 

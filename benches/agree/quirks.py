@@ -4,7 +4,6 @@ In: an answer, and what DWARF and the symbol tables state about that address. Ou
 Never: names a class for an answer that the facts do not lead to by the class's own rule.
 """
 import os
-import posixpath
 
 import dwarf
 
@@ -17,10 +16,13 @@ CLASSES = {
     "file symbol": "no line row: llvm names the file by the STT_FILE symbol in front of the function's symbol",
     "symbols alone": "DWARF says nothing here; the difference is one of symbol tables (`agree.py` explains those)",
     "outside every unit": "a line row holds the address, but no unit's ranges do (padding, mostly): llvm goes by the ranges and says nothing, symidx gives file and line",
+    "no line, no function": "a row of line 0 outside every function (padding): symidx says nothing, llvm names the file",
     "several answers": "the DIEs give several chains of functions (folded code, overlapping units); both answers are among them",
     "llvm: no supplement": "llvm-symbolizer does not read the supplement (`.gnu_debugaltlink`, dwz): the names that stand there are missing",
+    "llvm: not in .debug_aranges": "the unit is listed in `.debug_aranges`, but not with this address (clang -gline-tables-only): llvm looks no further",
     "eu: directory 0 joined to itself": "DWARF 5's directory 0 is the compilation directory; where it is relative, elfutils puts the compilation directory in front again",
     "eu: not in .debug_aranges": "elfutils finds units by `.debug_aranges`, which has this address nowhere (Go leaves it out): it knows the symbol alone",
+    "eu: zstd": "elfutils before 0.189 cannot unpack debug sections compressed with zstd: it knows the symbol alone",
     "eu: split unit": "eu-addr2line looks for functions in the skeleton unit alone, not in the .dwo file or package",
     "eu: past the end": "elfutils lets the last row of a unit's range reach into the gap behind it",
     "eu: inside a namespace": "libdw does not look for code below a DIE that has none itself (a namespace, a class): it finds no function there, or only the outer one",
@@ -54,6 +56,13 @@ def symbols_alone(tool, addr, mine, theirs, facts, spelling):
     if [f.function for f in mine] == [f.function for f in theirs]:
         return {"file symbol"}
     return {"symbols alone"}
+
+
+def llvm_way(addr, theirs, facts, _spelling):
+    """llvm goes by `.debug_aranges` for every unit that is listed there at all."""
+    alone = len(theirs) <= 1 and not any(f.file or f.line for f in theirs) and (not theirs or theirs[0].function in facts.symbols(addr))
+    listed = not facts.dwarf.in_aranges(addr) and all(unit.at in facts.dwarf.arange_units for unit in facts.dwarf.units(addr))
+    return {"llvm: not in .debug_aranges"} if alone and listed else None
 
 
 # ---- elfutils ---------------------------------------------------------------------------------
@@ -93,9 +102,9 @@ def eu_way(addr, theirs, facts, spelling, row_at=None):
     one, and takes the callers from the first address of the line row that holds `addr`; behind the end of a sequence, that of the
     sequence's last row (`row_at`: its last byte)."""
     row_at = addr if row_at is None else row_at
-    if not facts.dwarf.in_aranges(row_at):
+    if facts.dwarf.elf.zstd or not facts.dwarf.in_aranges(row_at):
         alone = len(theirs) <= 1 and not any(f.file or f.line for f in theirs) and (not theirs or theirs[0].function in facts.symbols(addr))
-        return {"eu: not in .debug_aranges"} if alone else None
+        return {"eu: zstd" if facts.dwarf.elf.zstd else "eu: not in .debug_aranges"} if alone else None
     for unit in facts.dwarf.units(row_at):
         inner, lines = facts.dwarf.inner(unit), unit.lines()
         for row in lines.rows(row_at) if row_at == addr else [rows[-2] for _, high, rows in lines.sequences if high == row_at + 1]:

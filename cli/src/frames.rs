@@ -30,7 +30,8 @@ pub(crate) struct FrameText<'i> {
 
 impl<'i> FrameText<'i> {
     fn new(index: &'i Index<'_>, frame: Frame<'i>) -> Self {
-        let (declared_file, declared_line) = frame.declared();
+        // Damage there costs no more than that, and `verify` tells of it.
+        let (declared_file, declared_line) = frame.declared().unwrap_or_default();
         Self {
             function: frame.function().map(bytes_of),
             // Damage there costs no more than that: the name is demangled again.

@@ -9,9 +9,9 @@ use core::fmt;
 
 use crate::answer::Symbol;
 use crate::error::Corrupt;
-use crate::format::SectionId;
 use crate::format::lines::MAX_FRAMES;
-use crate::lines::{FileRef, LineRef, Place, Row};
+use crate::format::{NONE, SectionId};
+use crate::lines::{OF_FUNCTION, Place, Row};
 use crate::names::Name;
 use crate::open::View;
 
@@ -62,6 +62,17 @@ impl<'a> SourceFile<'a> {
     }
 }
 
+impl<'a> SourceFile<'a> {
+    /// The file with this number; nothing for `NONE`.
+    #[inline]
+    fn read(view: &View<'a>, file: u32) -> Result<Option<Self>, Corrupt> {
+        if file == NONE {
+            return Ok(None);
+        }
+        view.file(file).map(|(directory, name)| Some(Self { directory, name }))
+    }
+}
+
 impl fmt::Display for SourceFile<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.directory.write_to(f)?;
@@ -73,11 +84,15 @@ impl fmt::Display for SourceFile<'_> {
 /// One function of the chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
-    function: Option<Name<'a>>,
+    view: &'a View<'a>,
+    /// Empty: not known.
+    function: Name<'a>,
     file: Option<SourceFile<'a>>,
     line: u32,
     column: u32,
-    declared_in: Option<SourceFile<'a>>,
+    /// Index of the file, or `NONE`.
+    declared_file: u32,
+    /// 0: not known.
     declared_line: u32,
     inlined: bool,
 }
@@ -87,7 +102,7 @@ impl<'a> Frame<'a> {
     /// `None` for a line row outside every function.
     #[must_use]
     pub fn function(&self) -> Option<Name<'a>> {
-        self.function
+        (!self.function.is_empty()).then_some(self.function)
     }
 
     /// The source file of the instruction, or of the call into the frame before.
@@ -109,9 +124,12 @@ impl<'a> Frame<'a> {
     }
 
     /// Where the function was declared: file and line, as far as they are known.
-    #[must_use]
-    pub fn declared(&self) -> (Option<SourceFile<'a>>, Option<u32>) {
-        (self.declared_in, (self.declared_line != 0).then_some(self.declared_line))
+    ///
+    /// # Errors
+    /// [`Corrupt`] when the file's entry or names are damaged.
+    pub fn declared(&self) -> Result<(Option<SourceFile<'a>>, Option<u32>), Corrupt> {
+        let file = SourceFile::read(self.view, self.declared_file)?;
+        Ok((file, (self.declared_line != 0).then_some(self.declared_line)))
     }
 
     /// True for a function that was inlined into the next frame.
@@ -131,33 +149,28 @@ impl<'a> Frame<'a> {
 pub struct Frames<'a> {
     view: &'a View<'a>,
     symbol: Option<Symbol<'a>>,
-    step: Step,
+    /// Offset of the next frame's node, or `NONE`.
+    node: u32,
+    /// Where in its function the next frame is.
+    place: Place,
+    /// The symbol is yet to come, of which no line is known.
+    symbol_only: bool,
     left: u32,
 }
 
-/// What comes next.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    /// The function of a node, at a place in it.
-    Node(u32, Place),
-    /// The symbol, of which no line is known.
-    Symbol,
-    /// Nothing.
-    End,
-}
-
 impl<'a> Frames<'a> {
+    #[inline]
     pub(crate) fn new(view: &'a View<'a>, symbol: Option<Symbol<'a>>, row: Option<Row>) -> Self {
-        let step = match (row, &symbol) {
-            (Some(row), _) => Step::Node(row.node, row.place),
-            (None, Some(_)) => Step::Symbol,
-            (None, None) => Step::End,
+        let (node, place) = match row {
+            Some(row) => (row.node, row.place),
+            None => (NONE, NOWHERE),
         };
-        Self { view, symbol, step, left: MAX_FRAMES }
+        let symbol_only = node == NONE && symbol.is_some();
+        Self { view, symbol, node, place, symbol_only, left: MAX_FRAMES }
     }
 
     pub(crate) fn none(view: &'a View<'a>) -> Self {
-        Self { view, symbol: None, step: Step::End, left: 0 }
+        Self::new(view, None, None)
     }
 
     /// The symbol that covers the address, as [`crate::Index::lookup`] finds it.
@@ -166,7 +179,11 @@ impl<'a> Frames<'a> {
         self.symbol
     }
 
-    fn at_node(&mut self, at: u32, place: Place) -> Result<Frame<'a>, Corrupt> {
+    #[inline]
+    fn at_node(&mut self, at: u32) -> Result<Frame<'a>, Corrupt> {
+        // What comes next is known only once this node was read.
+        let place = core::mem::replace(&mut self.place, NOWHERE);
+        self.node = NONE;
         let node = self.view.node(at)?;
         let function = self.view.function(node.function)?;
         // A chain that is too long ends in an error: nothing is cut silently.
@@ -174,44 +191,30 @@ impl<'a> Frames<'a> {
             .left
             .checked_sub(1)
             .ok_or(Corrupt { section: SectionId::INLINES, offset: at.into() })?;
-        self.step = match node.parent {
-            Some((parent, call)) => Step::Node(parent, call),
-            None => Step::End,
+        let mut name = function.name;
+        let inlined = match node.parent {
+            Some((parent, call)) => {
+                (self.node, self.place) = (parent, call);
+                true
+            }
+            None => {
+                if let Some(symbol) = &self.symbol {
+                    name = symbol.name();
+                }
+                false
+            }
         };
-        let inlined = node.parent.is_some();
-        let declared_in = self.file(function.file)?;
-        let file = match place.file {
-            FileRef::OfFunction => declared_in,
-            FileRef::File(file) => self.file(Some(file))?,
-            FileRef::Unknown => None,
-        };
-        let line = match place.line {
-            LineRef::Unknown => 0,
-            LineRef::Line(line) => line,
-            // A line that cannot be is not known.
-            LineRef::FromFunction(lines) => i64::from(function.base)
-                .checked_add(lines)
-                .and_then(|line| u32::try_from(line).ok())
-                .unwrap_or(0),
-        };
-        let name = match &self.symbol {
-            Some(symbol) if !inlined => symbol.name(),
-            _ => function.name,
-        };
+        let file = if place.file == OF_FUNCTION { function.file } else { place.file };
         Ok(Frame {
-            function: (!name.is_empty()).then_some(name),
-            file,
-            line,
+            view: self.view,
+            function: name,
+            file: SourceFile::read(self.view, file)?,
+            line: place.line_in(function.base),
             column: place.column,
-            declared_in: declared_in.filter(|_| function.declared),
+            declared_file: if function.declared { function.file } else { NONE },
             declared_line: if function.declared { function.base } else { 0 },
             inlined,
         })
-    }
-
-    fn file(&self, file: Option<u32>) -> Result<Option<SourceFile<'a>>, Corrupt> {
-        let Some(file) = file else { return Ok(None) };
-        self.view.file(file).map(|(directory, name)| Some(SourceFile { directory, name }))
     }
 }
 
@@ -220,25 +223,27 @@ impl<'a> Iterator for Frames<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        match core::mem::replace(&mut self.step, Step::End) {
-            Step::Node(at, place) => Some(self.at_node(at, place)),
-            Step::Symbol => self.symbol.map(|symbol| {
-                Ok(Frame {
-                    function: Some(symbol.name()),
-                    file: None,
-                    line: 0,
-                    column: 0,
-                    declared_in: None,
-                    declared_line: 0,
-                    inlined: false,
-                })
-            }),
-            Step::End => None,
+        if self.node != NONE {
+            return Some(self.at_node(self.node));
         }
+        let symbol = self.symbol.filter(|_| core::mem::take(&mut self.symbol_only))?;
+        Some(Ok(Frame {
+            view: self.view,
+            function: symbol.name(),
+            file: None,
+            line: 0,
+            column: 0,
+            declared_file: NONE,
+            declared_line: 0,
+            inlined: false,
+        }))
     }
 }
 
 impl core::iter::FusedIterator for Frames<'_> {}
+
+/// No place at all.
+const NOWHERE: Place = Place { file: NONE, column: 0, line: 0, from_function: false };
 
 #[cfg(test)]
 mod tests {

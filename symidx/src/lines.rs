@@ -4,47 +4,42 @@
 //! scan of at most 255 bytes for the row. Never reads a name, never allocates,
 //! never looks outside its window, whatever the bytes say.
 
-use zerocopy::FromBytes;
-use zerocopy::little_endian::{U16, U32};
-
 use crate::error::Corrupt;
-use crate::format::SectionId;
 use crate::format::lines::{
-    FileEntry, FunctionEntry, LINE_DECLARED, LINK_FILE, LONG_COLUMN, LONG_LINE, LineSpan,
-    MANY_ENTRIES, MAX_FUNCTION_LINE, NARROW_GAP, NO_FILE, WIDE_GAP, WINDOW_COLUMNS, WINDOW_ENTRIES,
-    WINDOW_FILES, WINDOW_LONG, WINDOW_WIDE, from_u24,
+    FileEntry, FunctionEntry, LINE_DECLARED, LINK_FILE, LineSpan, MAX_FUNCTION_LINE, NO_FILE,
+    NODE_FIELDS, from_u24,
 };
+use crate::format::{NONE, SectionId};
 use crate::names::Name;
 use crate::open::{View, index};
 
-/// Which file a row or a call is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileRef {
-    /// That of the function it is in.
-    OfFunction,
-    /// This one.
-    File(u32),
-    /// Not known.
-    Unknown,
-}
+mod window;
 
-/// Which line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LineRef {
-    /// Not known.
-    Unknown,
-    /// This many lines behind the one its function counts from.
-    FromFunction(i64),
-    /// This one.
-    Line(u32),
-}
+pub(crate) use window::Window;
 
-/// A place in a function's source.
+/// A [`Place::file`] that is the file of the function it is in.
+pub(crate) const OF_FUNCTION: u32 = u32::MAX - 1;
+
+/// A place in a function's source, in numbers that are settled without branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    pub(crate) file: FileRef,
-    pub(crate) line: LineRef,
+    /// Index of its file, [`OF_FUNCTION`], or `NONE`: not known.
+    pub(crate) file: u32,
+    /// 0: not known.
     pub(crate) column: u32,
+    /// With `from_function` counted from the function's line; 0 without it: not known.
+    pub(crate) line: i64,
+    pub(crate) from_function: bool,
+}
+
+impl Place {
+    /// The line, in a function that counts from `base`; 0 when it is not known
+    /// or cannot be.
+    #[inline]
+    pub(crate) fn line_in(&self, base: u32) -> u32 {
+        let base = if self.from_function { i64::from(base) } else { 0 };
+        u32::try_from(self.line.wrapping_add(base)).unwrap_or(0)
+    }
 }
 
 /// What is known of one address.
@@ -70,260 +65,38 @@ pub(crate) struct Node {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Function<'a> {
     pub(crate) name: Name<'a>,
-    /// Index of its file, if it is known.
-    pub(crate) file: Option<u32>,
+    /// Index of its file, or `NONE`.
+    pub(crate) file: u32,
     /// The line its rows count from.
     pub(crate) base: u32,
     /// True when that is where it was declared.
     pub(crate) declared: bool,
 }
 
-/// A window's columns. Only [`Window::parse`] makes one, so that they lie in it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Window<'a> {
-    /// Starts of all rows but the first, which starts with the window.
-    pub(crate) starts: &'a [u8],
-    pub(crate) base: u32,
-    entries: Entries<'a>,
-    /// Files of the last entries.
-    pub(crate) files: &'a [U32],
-    picks: Picks<'a>,
-    pub(crate) lines: &'a [u8],
-    /// Empty when no row has one.
-    pub(crate) columns: &'a [u8],
-    /// Lines, then columns that did not fit.
-    long: Long<'a>,
+/// Numbers of 0, 1, 2 or 4 bytes by the two bits that say so, as masks.
+const MASKS: [u32; 4] = [0, 0xff, 0xffff, u32::MAX];
+
+/// The fields of a node behind its head, one after the other.
+struct Fields {
+    head: u8,
+    rest: u128,
+    used: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Long<'a> {
-    Short(&'a [U16]),
-    Wide(&'a [U32]),
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Entries<'a> {
-    Narrow(&'a [U16]),
-    Wide(&'a [U32]),
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Picks<'a> {
-    /// One entry for all rows.
-    One,
-    /// Two rows a byte, the low half first.
-    Halves(&'a [u8]),
-    Bytes(&'a [u8]),
-}
-
-/// Cuts the first `count` bytes off.
-fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
-    let (taken, rest) = bytes.split_at_checked(count)?;
-    *bytes = rest;
-    Some(taken)
-}
-
-fn take_u32s<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [U32]> {
-    <[U32]>::ref_from_bytes(take(bytes, count.checked_mul(4)?)?).ok()
-}
-
-impl<'a> Window<'a> {
-    /// The window's columns; `None` when they do not fit into its bytes.
+impl Fields {
+    /// The next field: its size is in the lowest two bits of what is left of the head.
     #[inline]
-    pub(crate) fn parse(mut bytes: &'a [u8]) -> Option<Self> {
-        let &[rows, flags] = take(&mut bytes, 2)?.first_chunk::<2>()?;
-        let rows = usize::from(rows).saturating_add(1);
-        let entries = match flags & WINDOW_ENTRIES {
-            MANY_ENTRIES => *take(&mut bytes, 1)?.first()?,
-            few => few,
-        };
-        let entries = usize::from(entries).saturating_add(1);
-        let files = match flags & WINDOW_FILES {
-            0 => 0,
-            _ => usize::from(*take(&mut bytes, 1)?.first()?).saturating_add(1),
-        };
-        let base = u32::from_le_bytes(*take(&mut bytes, 4)?.first_chunk::<4>()?);
-        // The first entry is the base itself.
-        let further = entries.saturating_sub(1);
-        let entry_table = match flags & WINDOW_WIDE {
-            0 => {
-                let bytes = take(&mut bytes, further.checked_mul(2)?)?;
-                Entries::Narrow(<[U16]>::ref_from_bytes(bytes).ok()?)
-            }
-            _ => Entries::Wide(take_u32s(&mut bytes, further)?),
-        };
-        let files = take_u32s(&mut bytes, files)?;
-        let starts = take(&mut bytes, rows.saturating_sub(1))?;
-        let picks = match entries {
-            1 => Picks::One,
-            2..=16 => Picks::Halves(take(&mut bytes, rows.div_ceil(2))?),
-            _ => Picks::Bytes(take(&mut bytes, rows)?),
-        };
-        let lines = take(&mut bytes, rows)?;
-        let columns = match flags & WINDOW_COLUMNS {
-            0 => &[][..],
-            _ => take(&mut bytes, rows)?,
-        };
-        let long = match flags & WINDOW_LONG {
-            0 => Long::Short(<[U16]>::ref_from_bytes(bytes).ok()?),
-            _ => Long::Wide(<[U32]>::ref_from_bytes(bytes).ok()?),
-        };
-        (files.len() <= entries).then_some(Self {
-            starts,
-            base,
-            entries: entry_table,
-            files,
-            picks,
-            lines,
-            columns,
-            long,
-        })
+    fn next(&mut self) -> u32 {
+        let code = usize::from(self.head & 3);
+        self.head >>= 2;
+        // The mask cuts the low bytes off, so they fit.
+        let mask = MASKS.get(code).copied().unwrap_or(0);
+        let value = u32::try_from(self.rest & u128::from(mask)).unwrap_or(0);
+        let size = (1usize << code) >> 1;
+        self.rest = self.rest.wrapping_shr(u32::try_from(size.wrapping_mul(8)).unwrap_or(0));
+        self.used = self.used.wrapping_add(size);
+        value
     }
-
-    /// How many rows it has, at least 1.
-    pub(crate) fn row_count(&self) -> usize {
-        self.lines.len()
-    }
-
-    /// How many entries it has, at least 1.
-    pub(crate) fn entry_count(&self) -> usize {
-        match self.entries {
-            Entries::Narrow(entries) => entries.len().saturating_add(1),
-            Entries::Wide(entries) => entries.len().saturating_add(1),
-        }
-    }
-
-    /// The last row that starts at or before `offset`.
-    #[inline]
-    fn position(&self, offset: u8) -> usize {
-        // At most 255 starts: the sum fits, and this is a handful of vector steps.
-        let count = |sum: u8, &start: &u8| sum.wrapping_add(u8::from(start <= offset));
-        usize::from(self.starts.iter().fold(0u8, count))
-    }
-
-    /// The entry that a row picks.
-    #[inline]
-    pub(crate) fn pick(&self, row: usize) -> usize {
-        let byte = |bytes: &[u8], at: usize| bytes.get(at).copied().unwrap_or(u8::MAX);
-        usize::from(match self.picks {
-            Picks::One => 0,
-            Picks::Halves(bytes) => match row % 2 {
-                0 => byte(bytes, row / 2) & 15,
-                _ => byte(bytes, row / 2) >> 4,
-            },
-            Picks::Bytes(bytes) => byte(bytes, row),
-        })
-    }
-
-    /// The node of an entry: `Some(None)` for a gap, `None` when there is no such entry.
-    #[inline]
-    pub(crate) fn node(&self, entry: usize) -> Option<Option<u32>> {
-        let Some(further) = entry.checked_sub(1) else { return Some(Some(self.base)) };
-        match self.entries {
-            Entries::Narrow(entries) => {
-                let distance = entries.get(further)?.get();
-                let step = i32::from(i16::from_le_bytes(distance.to_le_bytes()));
-                Some((distance != NARROW_GAP).then(|| self.base.wrapping_add_signed(step)))
-            }
-            Entries::Wide(entries) => {
-                let node = entries.get(further)?.get();
-                Some((node != WIDE_GAP).then_some(node))
-            }
-        }
-    }
-
-    /// The entry's own file: `None` when it is that of its function.
-    #[inline]
-    pub(crate) fn file(&self, entry: usize) -> Option<u32> {
-        let first = self.entry_count().saturating_sub(self.files.len());
-        self.files.get(entry.checked_sub(first)?).map(|file| file.get())
-    }
-
-    /// A line or column that did not fit: the `n`th of the long ones.
-    #[cold]
-    fn long_value(&self, n: usize) -> Option<u32> {
-        match self.long {
-            Long::Short(values) => values.get(n).map(|value| value.get().into()),
-            Long::Wide(values) => values.get(n).map(|value| value.get()),
-        }
-    }
-
-    #[cold]
-    fn long_line(&self, row: usize) -> Option<u32> {
-        self.long_value(count_of(self.lines.get(..row)?, LONG_LINE))
-    }
-
-    #[cold]
-    fn long_column(&self, row: usize) -> Option<u32> {
-        let before = count_of(self.lines, LONG_LINE);
-        self.long_value(before.saturating_add(count_of(self.columns.get(..row)?, LONG_COLUMN)))
-    }
-
-    /// The line of a row.
-    #[inline]
-    pub(crate) fn line(&self, row: usize) -> Option<LineRef> {
-        Some(match *self.lines.get(row)? {
-            0 => LineRef::Unknown,
-            LONG_LINE => LineRef::Line(self.long_line(row)?),
-            line => LineRef::FromFunction(i64::from(line).wrapping_sub(1)),
-        })
-    }
-
-    /// The column of a row; 0 = unknown.
-    #[inline]
-    pub(crate) fn column(&self, row: usize) -> Option<u32> {
-        match self.columns.get(row) {
-            None => Some(0),
-            Some(&LONG_COLUMN) => self.long_column(row),
-            Some(&column) => Some(column.into()),
-        }
-    }
-
-    /// What a row says: `Some(None)` in a gap, `None` when it is damaged.
-    #[inline]
-    pub(crate) fn row(&self, row: usize) -> Option<Option<Row>> {
-        let entry = self.pick(row);
-        let Some(node) = self.node(entry)? else { return Some(None) };
-        let file = match self.file(entry) {
-            None => FileRef::OfFunction,
-            Some(u32::MAX) => FileRef::Unknown,
-            Some(file) => FileRef::File(file),
-        };
-        let place = Place { file, line: self.line(row)?, column: self.column(row)? };
-        Some(Some(Row { node, place }))
-    }
-
-    /// True when it has as many long values as its lines and columns ask for.
-    pub(crate) fn has_all_long_values(&self) -> bool {
-        let wanted = count_of(self.lines, LONG_LINE);
-        let wanted = wanted.saturating_add(count_of(self.columns, LONG_COLUMN));
-        wanted
-            == match self.long {
-                Long::Short(values) => values.len(),
-                Long::Wide(values) => values.len(),
-            }
-    }
-}
-
-/// How many of the bytes are `wanted`.
-fn count_of(bytes: &[u8], wanted: u8) -> usize {
-    bytes.iter().filter(|&&byte| byte == wanted).count()
-}
-
-/// The next number of a node: seven bits a byte, the low ones first.
-#[inline]
-fn number(bytes: &[u8], at: &mut usize) -> Option<u64> {
-    let mut value = 0u64;
-    // 42 bits hold every number that a writer makes.
-    for shift in [0u32, 7, 14, 21, 28, 35] {
-        let byte = *bytes.get(*at)?;
-        *at = at.wrapping_add(1);
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 /// A signed number from its zigzag form.
@@ -451,29 +224,33 @@ impl<'a> View<'a> {
 
     #[inline]
     fn node_there(&self, at: u32) -> Option<Node> {
-        let bytes = self.inlines;
-        let mut next = index(at);
-        let function = u32::try_from(number(bytes, &mut next)?).ok()?;
-        let link = number(bytes, &mut next)?;
+        let (head, fields) = self.inlines.get(index(at)..)?.split_first()?;
+        // The section ends with as many zeros, so that every node has them.
+        let rest = u128::from_le_bytes(*fields.first_chunk::<NODE_FIELDS>()?);
+        let mut fields = Fields { head: *head, rest, used: 1 };
+        let function = fields.next();
+        let link = fields.next();
+        let line = fields.next();
+        let column = fields.next();
+        let mut end = index(at).checked_add(fields.used)?;
         if link == 0 {
-            return Some(Node { function, parent: None, end: next });
+            return Some(Node { function, parent: None, end });
         }
-        // The distance is at least 1: parents lie before their children.
-        let distance = u32::try_from(link >> 1).ok().filter(|&distance| distance > 0)?;
-        let parent = at.checked_sub(distance)?;
-        let line = match number(bytes, &mut next)? {
-            0 => LineRef::Unknown,
-            line => LineRef::FromFunction(signed(line.wrapping_sub(1))),
-        };
-        let column = u32::try_from(number(bytes, &mut next)?).ok()?;
         let file = match link & LINK_FILE {
-            0 => FileRef::OfFunction,
-            _ => match number(bytes, &mut next)? {
-                0 => FileRef::Unknown,
-                file => FileRef::File(u32::try_from(file.wrapping_sub(1)).ok()?),
-            },
+            0 => OF_FUNCTION,
+            _ => {
+                let file = self.inlines.get(end..)?.first_chunk::<4>()?;
+                end = end.checked_add(4)?;
+                u32::from_le_bytes(*file)
+            }
         };
-        Some(Node { function, parent: Some((parent, Place { file, line, column })), end: next })
+        // The distance is at least 1: parents lie before their children.
+        let distance = Some(link >> 1).filter(|&distance| distance > 0)?;
+        let parent = at.checked_sub(distance)?;
+        let from_function = line != 0;
+        let line = signed(u64::from(line.saturating_sub(1)));
+        let call = Place { file, column, line, from_function };
+        Some(Node { function, parent: Some((parent, call)), end })
     }
 
     /// A function of the functions section.
@@ -485,7 +262,7 @@ impl<'a> View<'a> {
             let (file, line) = (from_u24(*file), from_u24(*line));
             Some(Function {
                 name: Name::plain(self.stored_name(name.get(), name_len.get())?),
-                file: (file != NO_FILE).then_some(file),
+                file: if file == NO_FILE { NONE } else { file },
                 base: line & MAX_FUNCTION_LINE,
                 declared: line & LINE_DECLARED != 0,
             })

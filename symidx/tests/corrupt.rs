@@ -207,10 +207,10 @@ fn break_it(invariant: Invariant, file: &mut File) {
             let at = file.at(S::LINES, 1, 0);
             file.edit(at, |[entries]| [entries - 1]);
         }
-        // The second node's link leads to before the first.
+        // The first node says that it was inlined: into what would lie before it.
         I::NodeShape => {
-            let at = file.at(S::INLINES, 3, 0);
-            file.edit(at, |[_]| [0x7e]);
+            let at = file.at(S::INLINES, 0, 0);
+            file.edit(at, |[head]| [head | 0x04]);
         }
         I::FunctionShape => {
             let at = file.at(S::FUNCTIONS, 0, offset_of!(FunctionEntry, file));

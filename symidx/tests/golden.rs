@@ -132,7 +132,7 @@ fn dump_frames(index: &Index<'_>, out: &mut String) {
             let file = frame.file().map(|file| file.to_string());
             write!(text, "\n    {function:?} {file:?} {:?}:{:?}", frame.line(), frame.column())
                 .unwrap();
-            let (declared_in, declared) = frame.declared();
+            let (declared_in, declared) = frame.declared().unwrap();
             if let Some(file) = declared_in {
                 write!(text, " of {file}:{declared:?}").unwrap();
             }

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 
 use symidx::format::lines::{
     FileEntry, FunctionEntry, LINE_DECLARED, LineSpan, MAX_FRAMES, MAX_FUNCTION_LINE, NO_FILE,
-    to_u24,
+    NODE_FIELDS, to_u24,
 };
 
 use super::overlap::{Claim, Segment, fill, settle};
-use super::pack::{Numbers, put, zigzag};
+use super::pack::{Numbers, zigzag};
 use super::window::{Origin, Windows};
 use super::{Lines, PackedPiece, files};
 use crate::model::lines::{NONE, Node, Row};
@@ -155,7 +155,8 @@ impl<'a, 'data> Encoder<'a, 'data> {
     fn new(lines: &'a Lines<'data>, report: &mut Report) -> Self {
         let mut this = Self {
             lines,
-            limit: lines.weight.saturating_mul(LINES_PER_BYTE).saturating_add(1 << 20),
+            // Half of what a node's offset and its link can reach.
+            limit: lines.weight.saturating_mul(LINES_PER_BYTE).saturating_add(1 << 20).min(1 << 30),
             functions: Vec::new(),
             files: Vec::new(),
             outside: HashMap::new(),
@@ -261,7 +262,8 @@ impl<'a, 'data> Encoder<'a, 'data> {
                 continue;
             }
             let file = self.file(of_unit(&unit.files, row.file));
-            if u64::try_from(self.windows.lines.len()).unwrap_or(u64::MAX) > self.limit {
+            let written = self.windows.lines.len().max(self.out.inlines.len());
+            if u64::try_from(written).unwrap_or(u64::MAX) > self.limit {
                 report.skip("line rows beyond what their DWARF can hold");
                 continue;
             }
@@ -327,18 +329,14 @@ impl<'a, 'data> Encoder<'a, 'data> {
         let written = self.written(node.function);
         let caller = parent.map(|parent| (parent.offset, self.written(parent.function)));
         let out = &mut self.out.inlines;
-        put(out, written.number.into());
         match caller {
-            None => put(out, 0),
+            None => put_node(out, [written.number, 0, 0, 0], None),
             Some((parent, caller)) => {
-                let own_file = node.call_file != caller.file;
-                let distance = u64::from(offset.saturating_sub(parent));
-                put(out, (distance << 1) | u64::from(own_file));
-                put(out, line_from(node.call_line, caller.base));
-                put(out, node.call_column.into());
-                if own_file {
-                    put(out, u64::from(node.call_file.wrapping_add(1)));
-                }
+                let file = (node.call_file != caller.file).then_some(node.call_file);
+                let distance = offset.saturating_sub(parent);
+                let link = distance.saturating_mul(2) | u32::from(file.is_some());
+                let line = line_from(node.call_line, caller.base);
+                put_node(out, [written.number, link, line, node.call_column], file);
                 self.out.inlined = self.out.inlined.saturating_add(1);
             }
         }
@@ -399,14 +397,17 @@ impl<'a, 'data> Encoder<'a, 'data> {
             return offset;
         }
         let offset = u32::try_from(self.out.inlines.len()).unwrap_or(NONE);
-        put(&mut self.out.inlines, number.into());
-        put(&mut self.out.inlines, 0);
+        put_node(&mut self.out.inlines, [number, 0, 0, 0], None);
         self.outside_nodes.insert(number, offset);
         offset
     }
 
     fn finish(mut self) -> EncodedLines<'data> {
         self.windows.finish();
+        if !self.out.inlines.is_empty() {
+            // The numbers of any node can be read at once.
+            self.out.inlines.extend_from_slice(&[0; NODE_FIELDS]);
+        }
         let mut out = self.out;
         let entry = |written: &Written| FunctionEntry {
             name: 0.into(),
@@ -436,10 +437,32 @@ impl<'a, 'data> Encoder<'a, 'data> {
     }
 }
 
+/// Writes a node: function, link, line and column, each as short as can be.
+fn put_node(out: &mut Vec<u8>, fields: [u32; 4], file: Option<u32>) {
+    let size = |value: u32| match value {
+        0 => 0usize,
+        1..=0xff => 1,
+        0x100..=0xffff => 2,
+        _ => 4,
+    };
+    // 0, 1, 2 and 4 bytes are 0, 1, 2 and 3.
+    let code = |value: u32| u8::try_from(size(value).min(3)).unwrap_or(3);
+    let head = fields.iter().rev().fold(0u8, |head, &field| (head << 2) | code(field));
+    out.push(head);
+    for field in fields {
+        out.extend(field.to_le_bytes().iter().take(size(field)));
+    }
+    if let Some(file) = file {
+        out.extend_from_slice(&file.to_le_bytes());
+    }
+}
+
 /// A line as a node states it: 0 unknown, else from its function's, plus one.
-fn line_from(line: u32, base: u32) -> u64 {
+/// A distance that does not fit is as good as unknown.
+fn line_from(line: u32, base: u32) -> u32 {
     if line == 0 {
         return 0;
     }
-    zigzag(i64::from(line).saturating_sub(base.into())).saturating_add(1)
+    let distance = zigzag(i64::from(line).saturating_sub(base.into())).saturating_add(1);
+    u32::try_from(distance).unwrap_or(0)
 }

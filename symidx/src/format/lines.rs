@@ -37,7 +37,10 @@ pub const LONG_LINE: u8 = u8::MAX;
 pub const LONG_COLUMN: u8 = u8::MAX;
 
 /// Bit of a node's link: its call is in another file than its caller's function.
-pub const LINK_FILE: u64 = 1;
+pub const LINK_FILE: u32 = 1;
+/// Most bytes of a node's fields between its head and its file; the inlines
+/// section ends with as many zeros.
+pub const NODE_FIELDS: usize = 16;
 
 /// Bit of [`FunctionEntry::line`]: the line is where the function was declared,
 /// not only what its rows count from.

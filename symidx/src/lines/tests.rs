@@ -1,13 +1,14 @@
 //! Windows and nodes from hand-written bytes, whole and cut.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 
 use std::vec;
+use std::vec::Vec;
 
 use super::*;
 
-fn place(file: FileRef, line: LineRef, column: u32) -> Place {
-    Place { file, line, column }
+fn place(file: u32, (line, from_function): (i64, bool), column: u32) -> Place {
+    Place { file, column, line, from_function }
 }
 
 /// Three rows, two entries and a gap, a file, columns, long values.
@@ -35,10 +36,10 @@ fn a_small_window_is_read_column_by_column() {
     let positions = [0, 4, 5, 8, 9, 255].map(|offset| window.position(offset));
     assert_eq!(positions, [0, 0, 1, 1, 2, 2]);
     let row = |node, place| Some(Some(Row { node, place }));
-    let first = place(FileRef::OfFunction, LineRef::FromFunction(2), 1);
+    let first = place(OF_FUNCTION, (2, true), 1);
     assert_eq!(window.row(0), row(0x10, first));
     assert_eq!(window.row(1), Some(None), "a gap");
-    assert_eq!(window.row(2), row(0x0c, place(FileRef::File(7), LineRef::Line(1337), 300)));
+    assert_eq!(window.row(2), row(0x0c, place(7, (1337, false), 300)));
     assert_eq!(window.row(3), None, "no such row");
 }
 
@@ -55,9 +56,9 @@ fn wide_windows_name_nodes_and_long_values_in_four_bytes() {
         0x70, 0x11, 0x01, 0x00, // line 70000
     ];
     let window = Window::parse(&bytes).unwrap();
-    let unknown = place(FileRef::OfFunction, LineRef::Unknown, 0);
+    let unknown = place(OF_FUNCTION, (0, false), 0);
     assert_eq!(window.row(0), Some(Some(Row { node: 1, place: unknown })));
-    let far = place(FileRef::Unknown, LineRef::Line(70_000), 0);
+    let far = place(NONE, (70_000, false), 0);
     assert_eq!(window.row(1), Some(Some(Row { node: 0x1234_5678, place: far })));
 }
 
@@ -65,7 +66,7 @@ fn wide_windows_name_nodes_and_long_values_in_four_bytes() {
 fn one_entry_needs_no_picks_and_many_need_bytes() {
     let one = [1, 0x00, 9, 0, 0, 0, 4, 1, 2];
     let window = Window::parse(&one).unwrap();
-    assert_eq!((window.pick(0), window.pick(1), window.entry_count()), (0, 0, 1));
+    assert_eq!((window.pick(0), window.pick(1), window.entry_count()), (Some(0), Some(0), 1));
     // 18 entries: their number no longer fits beside the flags.
     let mut many = vec![1, 0x0f, 17, 0, 1, 0, 0];
     many.extend((1..18u16).flat_map(|distance| distance.to_le_bytes()));
@@ -96,15 +97,46 @@ fn a_window_that_is_cut_or_picks_nothing_is_damaged_and_never_panics() {
 }
 
 #[test]
-fn numbers_are_read_to_their_last_byte_and_no_further() {
-    let read = |bytes: &[u8]| {
-        let mut at = 0;
-        number(bytes, &mut at).map(|value| (value, at))
+fn the_fields_of_a_node_are_as_long_as_its_head_says() {
+    let mut bytes = std::vec![
+        0x01,
+        5,    // a root: function 5
+        0x00, // a root: function 0
+        0b01_10_01_11,
+        1,
+        2,
+        3,
+        4,
+        6,
+        0x10,
+        0x27,
+        7, // function, link, line, column
+    ];
+    bytes.extend([0; 16]);
+    let fields = |at: usize| {
+        let (head, rest) = bytes.get(at..).unwrap().split_first().unwrap();
+        let rest = u128::from_le_bytes(*rest.first_chunk::<16>().unwrap());
+        let mut fields = Fields { head: *head, rest, used: 1 };
+        ([fields.next(), fields.next(), fields.next(), fields.next()], fields.used)
     };
-    assert_eq!(read(&[0x7f, 1]), Some((0x7f, 1)));
-    assert_eq!(read(&[0x80, 0x01]), Some((0x80, 2)));
-    assert_eq!(read(&[0xff; 5]), None, "it never ends");
-    assert_eq!(read(&[0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]), Some(((1 << 42) - 1, 6)));
-    assert_eq!(read(&[0x80; 7]), None, "too long");
+    assert_eq!(fields(0), ([5, 0, 0, 0], 2));
+    assert_eq!(fields(2), ([0, 0, 0, 0], 1));
+    assert_eq!(fields(3), ([0x0403_0201, 6, 10_000, 7], 9));
     assert_eq!([0, 1, 2, 3, 4].map(signed), [0, -1, 1, -2, 2]);
+}
+
+#[test]
+fn every_position_is_the_slow_one() {
+    // Windows with 1 to 256 rows: whole blocks, rests and the end of the file.
+    for rows in 1..=256usize {
+        let mut bytes = std::vec![u8::try_from(rows - 1).unwrap(), 0, 0, 0, 0, 0];
+        let starts: Vec<u8> = (1..rows).map(|row| u8::try_from(row).unwrap()).collect();
+        bytes.extend(&starts);
+        bytes.extend((0..rows).map(|_| 1));
+        let window = Window::parse(&bytes).unwrap();
+        for offset in 0..=255 {
+            let slow = starts.iter().filter(|&&start| start <= offset).count();
+            assert_eq!(window.position(offset), slow, "{rows} rows, {offset}");
+        }
+    }
 }

@@ -6,7 +6,7 @@
 use crate::error::{Invariant, Violation};
 use crate::format::lines::{LineSpan, MAX_FRAMES, MAX_WINDOW_SHIFT, ROW_SHIFT};
 use crate::format::{ADDRESSES_SECTION, NONE, SectionId};
-use crate::lines::{FileRef, Window};
+use crate::lines::{OF_FUNCTION, Window};
 use crate::open::{View, index};
 
 impl View<'_> {
@@ -41,7 +41,7 @@ impl View<'_> {
             let function = self
                 .function(u32::try_from(i).unwrap_or(NONE))
                 .map_err(|_| Violation::entry(Invariant::NameInside, SectionId::FUNCTIONS, i))?;
-            if function.file.is_some_and(|file| index(file) >= self.files.len()) {
+            if function.file != NONE && index(function.file) >= self.files.len() {
                 return Err(Violation::entry(Invariant::FunctionShape, SectionId::FUNCTIONS, i));
             }
         }
@@ -113,14 +113,15 @@ impl View<'_> {
             return false;
         }
         let mut before = 0u8;
-        let ascending = window.starts.iter().all(|&start| {
+        let ascending = window.starts().iter().all(|&start| {
             let rises = start > before && u32::from(start) < size;
             before = start;
             rises
         });
-        let picked = (0..window.row_count()).all(|row| window.pick(row) < window.entry_count());
-        let files = window.files.iter().map(|file| file.get());
-        let known = files.filter(|&file| file != NONE).all(|file| index(file) < self.files.len());
+        let picks = |row| window.pick(row).is_some_and(|pick| pick < window.entry_count());
+        let picked = (0..window.row_count()).all(picks);
+        let known =
+            window.files().filter(|&file| file != NONE).all(|file| index(file) < self.files.len());
         ascending && picked && known && window.has_all_long_values()
     }
 
@@ -142,9 +143,8 @@ impl View<'_> {
                     return Err(wrong);
                 }
                 let Some((parent, call)) = node.parent else { break };
-                if let FileRef::File(file) = call.file
-                    && index(file) >= self.files.len()
-                {
+                let known = call.file == NONE || call.file == OF_FUNCTION;
+                if !known && index(call.file) >= self.files.len() {
                     return Err(wrong);
                 }
                 at = parent;

@@ -210,7 +210,7 @@ impl Tally {
             if let Some(function) = frame.function() {
                 let _ = write!(sink, "{function}");
             }
-            let (declared_in, declared) = frame.declared();
+            let (declared_in, declared) = self.take(frame.declared()).unwrap_or_default();
             for file in [frame.file(), declared_in].into_iter().flatten() {
                 let _ = write!(sink, "{file} {} {}", file.directory(), file.name());
             }

@@ -94,16 +94,35 @@ fn build_symidx(
     Ok(())
 }
 
-fn open_symidx(artifact: &Path) -> Result<Index<'static>> {
+struct OpenedSymidx {
+    index: Index<'static>,
+    buffer: Buffer,
+}
+
+fn open_symidx(artifact: &Path) -> Result<OpenedSymidx> {
     // SAFETY: the run's own file, complete before it is opened and not written after.
-    Ok(unsafe { Index::map(artifact)? })
+    Ok(OpenedSymidx { index: unsafe { Index::map(artifact)? }, buffer: Buffer::new() })
+}
+
+/// A corrupt index gives no frames; the check before the timing turns that into a difference.
+fn each_frame<'a>(index: &'a Index<'static>, addr: u64, mut f: impl FnMut(View<'a>)) {
+    let Ok(frames) = index.frames(Svma(addr)) else { return };
+    for frame in frames.flatten() {
+        let file = frame.file();
+        f(View {
+            function: frame.function().and_then(|name| name.as_bytes()).unwrap_or_default(),
+            directory: file.and_then(|file| file.directory().as_bytes()).unwrap_or_default(),
+            file: file.and_then(|file| file.name().as_bytes()).unwrap_or_default(),
+            line: frame.line().unwrap_or(0),
+        });
+    }
 }
 
 impl Contender for Symidx {
     const NAME: &'static str = "symidx";
     const ARTIFACT: Artifact = Artifact::Own;
     const THREADS: bool = true;
-    type Opened = Index<'static>;
+    type Opened = OpenedSymidx;
 
     fn build(binary: &Path, out: &Path, _threads: usize) -> Result<()> {
         build_symidx(binary, out, false, None)
@@ -117,7 +136,7 @@ impl Contender for Symidx {
 impl Contender for SymidxNames {
     const NAME: &'static str = "symidx-names";
     const ARTIFACT: Artifact = Artifact::Own;
-    type Opened = Index<'static>;
+    type Opened = OpenedSymidx;
 
     fn build(binary: &Path, out: &Path, _threads: usize) -> Result<()> {
         build_symidx(binary, out, true, None)
@@ -133,7 +152,7 @@ impl Contender for SymidxBounded {
     const ARTIFACT: Artifact = Artifact::Own;
     const THREADS: bool = true;
     const ANSWERS: bool = false;
-    type Opened = Index<'static>;
+    type Opened = OpenedSymidx;
 
     fn build(binary: &Path, out: &Path, _threads: usize) -> Result<()> {
         build_symidx(binary, out, false, Some(256 << 20))
@@ -144,30 +163,20 @@ impl Contender for SymidxBounded {
     }
 }
 
-impl Walk for Index<'static> {
-    // A corrupt index gives no frames; the check before the timing turns that into a difference.
-    fn walk(&mut self, addr: u64, mut f: impl FnMut(View<'_>)) {
-        let Ok(frames) = Index::frames(self, Svma(addr)) else { return };
-        for frame in frames.flatten() {
-            let file = frame.file();
-            f(View {
-                function: frame.function().and_then(|name| name.as_bytes()).unwrap_or_default(),
-                directory: file.and_then(|file| file.directory().as_bytes()).unwrap_or_default(),
-                file: file.and_then(|file| file.name().as_bytes()).unwrap_or_default(),
-                line: frame.line().unwrap_or(0),
-            });
-        }
+impl Walk for OpenedSymidx {
+    fn walk(&mut self, addr: u64, f: impl FnMut(View<'_>)) {
+        each_frame(&self.index, addr, f);
     }
 
     fn walk_paths(&mut self, addr: u64, mut f: impl FnMut(View<'_>)) {
-        let mut buffer = Buffer::new();
-        self.walk(addr, |view| {
+        let Self { index, buffer } = self;
+        each_frame(index, addr, |view| {
             f(View { directory: b"", file: buffer.join(&[view.directory, view.file]), ..view });
         });
     }
 
     fn symbol(&mut self, addr: u64) -> Option<u64> {
-        Some(Index::lookup(self, Svma(addr)).ok()??.start().0)
+        Some(self.index.lookup(Svma(addr)).ok()??.start().0)
     }
 
     const SYMBOLS: bool = true;
@@ -241,6 +250,7 @@ struct GsymLlvm;
 struct OpenedGsym {
     gsym: MappedGsym,
     scratch: LookupScratch,
+    buffer: Buffer,
 }
 
 const EVERYTHING: FrameLookupOptions =
@@ -249,7 +259,7 @@ const EVERYTHING: FrameLookupOptions =
 fn open_gsym(artifact: &Path) -> Result<OpenedGsym> {
     // SAFETY: the run's own file, complete before it is opened and not written after.
     let gsym = unsafe { MappedGsym::map(artifact)? };
-    Ok(OpenedGsym { gsym, scratch: LookupScratch::default() })
+    Ok(OpenedGsym { gsym, scratch: LookupScratch::default(), buffer: Buffer::new() })
 }
 
 impl Contender for GsymRs {
@@ -298,23 +308,32 @@ impl Contender for GsymLlvm {
     }
 }
 
+/// A damaged record gives no frames; the check before the timing shows it.
+fn each_gsym<'a>(
+    gsym: &'a MappedGsym,
+    scratch: &mut LookupScratch,
+    addr: u64,
+    mut f: impl FnMut(View<'a>),
+) {
+    let visit = |frame: gsym::LookupFrame<'a>| {
+        f(View {
+            function: frame.name,
+            directory: frame.directory,
+            file: frame.basename,
+            line: frame.line,
+        });
+    };
+    let _ = gsym.for_each_frame(addr, EVERYTHING, scratch, visit);
+}
+
 impl Walk for OpenedGsym {
-    fn walk(&mut self, addr: u64, mut f: impl FnMut(View<'_>)) {
-        let visit = |frame: gsym::LookupFrame<'_>| {
-            f(View {
-                function: frame.name,
-                directory: frame.directory,
-                file: frame.basename,
-                line: frame.line,
-            });
-        };
-        // A damaged record gives no frames; the check before the timing shows it.
-        let _ = self.gsym.for_each_frame(addr, EVERYTHING, &mut self.scratch, visit);
+    fn walk(&mut self, addr: u64, f: impl FnMut(View<'_>)) {
+        each_gsym(&self.gsym, &mut self.scratch, addr, f);
     }
 
     fn walk_paths(&mut self, addr: u64, mut f: impl FnMut(View<'_>)) {
-        let mut buffer = Buffer::new();
-        self.walk(addr, |view| {
+        let Self { gsym, scratch, buffer } = self;
+        each_gsym(gsym, scratch, addr, |view| {
             f(View { directory: b"", file: buffer.join(&[view.directory, view.file]), ..view });
         });
     }
