@@ -54,7 +54,7 @@ pub(crate) struct BuildArgs {
     code_only: bool,
     /// Store what people read in place of mangled names (Rust, C++), for readers that
     /// cannot demangle without heap or have no time to. Adds about half to the size of an
-    /// index of C++ (46 MB to 94 MB for libtorch_cpu), about a fifth to one of Rust.
+    /// index of C++ (94 MB become 140 MB for libtorch_cpu), about a fifth to one of Rust.
     #[arg(long)]
     demangle: bool,
     /// Threads: inputs built side by side, and with fewer inputs than threads the debug
