@@ -309,22 +309,6 @@ fn one_long_name_is_not_read_without_end() {
     assert!(report.skipped.contains_key("references beyond what their unit can hold"));
 }
 
-/// Many files below one directory without end: only their names are kept.
-#[test]
-fn a_path_that_no_system_opens_is_cut() {
-    let long: &'static str = format!("/{}", "d".repeat(5000)).leak();
-    let mut b = Builder::new(V4);
-    let offset = b.lines();
-    b.row(0x1000, 1, 5, 0);
-    b.end_sequence(0x1010);
-    b.end_lines();
-    b.unit(&[(DW_AT_comp_dir, Text(long)), (DW_AT_stmt_list, Section(offset))]);
-    b.end_unit();
-    let (lines, _) = read_one(b);
-    assert!(lines.files.iter().all(|file| file.base.is_empty() && !file.name.is_empty()));
-    assert_eq!(lines.files.len(), 1);
-}
-
 /// Every unit of a few bytes was allowed a thousand ranges: 50 KB of units that
 /// share one list took 300 MB.
 #[test]
