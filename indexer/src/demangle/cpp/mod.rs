@@ -16,6 +16,8 @@ mod events;
 mod lambdas;
 mod packs;
 mod spelling;
+#[cfg(test)]
+mod tests;
 
 /// Nesting of a C++ name of at most so many bytes before giving up. A name
 /// that is none is tried in more ways the deeper it nests and the longer it
