@@ -22,7 +22,8 @@ mod tests;
 /// Nesting of a C++ name of at most so many bytes before giving up. A name
 /// that is none is tried in more ways the deeper it nests and the longer it
 /// is; of the 447,370 C++ names of libtorch_cpu, up to 1,467 bytes long, these
-/// limits leave 58 more as they are than 96 levels would.
+/// limits leave 58 more as they are than 96 levels would, and 18 more since
+/// references are marked, which makes a name longer.
 const MAX_DEPTH: [(usize, u32); 3] = [(640, 64), (2048, 56), (4096, 48)];
 /// What stands in front of the name of a clone.
 const CLONE: &str = " [clone ";
@@ -61,6 +62,8 @@ fn temporary(name: &[u8]) -> Option<(u64, Vec<u8>)> {
     Some((number, [b"_Z", variable].concat()))
 }
 
+/// Writes what is no stub and no temporary: asks the parser, for GNU without
+/// the return types that local names would have, and puts its text right.
 fn write_name(base: &[u8], spelling: Spelling, out: &mut Bounded) -> Option<()> {
     if spelling == Spelling::Llvm && special(base) == b"_ZGT" {
         return None;
