@@ -4,24 +4,13 @@
 //! name itself where there is nothing to demangle. Bounded: no name, however
 //! made, costs more than some 50 milliseconds or [`MAX_TEXT`] bytes.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
-use cpp_demangle::{
-    BorrowedSymbol, DemangleNodeType, DemangleOptions, DemangleWrite, ParseOptions,
-};
 use symidx::demangle::{MAX_NAME, MAX_TEXT, RustName};
 
+mod cpp;
 mod path;
 
-/// Parts of a C++ name visited before giving up.
-const MAX_NODES: u32 = 20_000;
-/// Nesting of a C++ name of at most so many bytes before giving up. A name
-/// that is none is tried in more ways the deeper it nests and the longer it
-/// is; of the 447,370 C++ names of libtorch_cpu, up to 1,467 bytes long, these
-/// limits leave 58 more as they are than 96 levels would.
-const MAX_DEPTH: [(usize, u32); 3] = [(640, 64), (2048, 56), (4096, 48)];
-/// Nesting of what is written; the stack stays small.
-const MAX_PRINTED_DEPTH: u32 = 96;
 /// What stands behind the name of a stub.
 const STUB: &str = "@plt";
 
@@ -51,6 +40,7 @@ impl Texts<'_> {
 #[derive(Clone, Debug)]
 pub struct Demangler {
     enabled: bool,
+    spelling: Spelling,
     buffer: Bounded,
     stub: Bounded,
 }
@@ -59,7 +49,13 @@ impl Demangler {
     /// One that demangles, or returns every name as it is.
     #[must_use]
     pub fn new(enabled: bool) -> Self {
-        Self { enabled, buffer: Bounded::default(), stub: Bounded::default() }
+        Self::spelling(enabled, Spelling::Gnu)
+    }
+
+    /// The same, with the spelling of another tool.
+    #[must_use]
+    pub fn spelling(enabled: bool, spelling: Spelling) -> Self {
+        Self { enabled, spelling, buffer: Bounded::default(), stub: Bounded::default() }
     }
 
     /// The demangled name; the name itself when there is nothing to demangle.
@@ -101,9 +97,18 @@ impl Demangler {
         self.buffer.clear();
         match RustName::parse(name) {
             Some(rust) => rust.write_to(&mut self.buffer).ok().map(|()| Language::Rust),
-            None => cpp(name, &mut self.buffer).map(|()| Language::Cpp),
+            None => cpp::write(name, self.spelling, &mut self.buffer).map(|()| Language::Cpp),
         }
     }
+}
+
+/// Whose spelling of C++ names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spelling {
+    /// As GNU addr2line, nm and `c++filt -i`.
+    Gnu,
+    /// As llvm-symbolizer and llvm-cxxfilt.
+    Llvm,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,42 +122,6 @@ enum Language {
 #[must_use]
 pub fn may_be_mangled(name: &[u8]) -> bool {
     matches!(name, [b'_', b'Z' | b'R', ..] | [b'_', b'_', b'Z' | b'R', ..])
-}
-
-/// Writes a demangled C++ name.
-fn cpp(name: &[u8], out: &mut Bounded) -> Option<()> {
-    let (base, stub) = match name.strip_suffix(STUB.as_bytes()) {
-        Some(base) => (base, STUB),
-        None => (name, ""),
-    };
-    let (_, depth) = MAX_DEPTH.into_iter().find(|&(length, _)| base.len() <= length)?;
-    let parse = ParseOptions::default().recursion_limit(depth);
-    let symbol = BorrowedSymbol::new_with_options(base, &parse).ok()?;
-    let options = DemangleOptions::default().recursion_limit(MAX_PRINTED_DEPTH);
-    symbol.structured_demangle(&mut Cpp { out, nodes: 0 }, &options).ok()?;
-    name_as_others_do(base, &mut out.text);
-    out.write_str(stub).ok()
-}
-
-/// Tables and thunks in the words that GNU's and LLVM's demanglers have for
-/// them: the parser's own are in braces, with the numbers of a thunk.
-fn name_as_others_do(mangled: &[u8], text: &mut String) {
-    let mangled = mangled.get(usize::from(mangled.starts_with(b"__"))..).unwrap_or(mangled);
-    let (opening, offsets, words) = match mangled.get(..4) {
-        Some(b"_ZTV") => ("{vtable(", 0, "vtable for "),
-        Some(b"_ZTT") => ("{vtt(", 0, "VTT for "),
-        Some(b"_ZTh") => ("{virtual override thunk(", 1, "non-virtual thunk to "),
-        Some(b"_ZTv") => ("{virtual override thunk(", 1, "virtual thunk to "),
-        Some(b"_ZTc") => ("{virtual override thunk(", 2, "covariant return thunk to "),
-        _ => return,
-    };
-    let inside = text.strip_prefix(opening).and_then(|text| text.strip_suffix(")}"));
-    let target = (0..offsets).try_fold(inside, |rest, _| {
-        rest.and_then(|rest| rest.split_once(")}, ")).map(|(_, rest)| Some(rest))
-    });
-    if let Some(Some(target)) = target {
-        *text = [words, target].concat();
-    }
 }
 
 /// Text of at most [`MAX_TEXT`] bytes.
@@ -174,26 +143,6 @@ impl fmt::Write for Bounded {
         }
         self.text.push_str(text);
         Ok(())
-    }
-}
-
-/// Bounds the work on a C++ name as well: a part may write nothing.
-struct Cpp<'o> {
-    out: &'o mut Bounded,
-    nodes: u32,
-}
-
-impl DemangleWrite for Cpp<'_> {
-    fn push_demangle_node(&mut self, _: DemangleNodeType) {
-        self.nodes = self.nodes.saturating_add(1);
-    }
-
-    fn write_string(&mut self, text: &str) -> fmt::Result {
-        self.nodes = self.nodes.saturating_add(1);
-        match self.nodes > MAX_NODES {
-            true => Err(fmt::Error),
-            false => self.out.write_str(text),
-        }
     }
 }
 

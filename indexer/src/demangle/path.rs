@@ -41,7 +41,7 @@ struct Scan<'n> {
 impl Scan<'_> {
     fn run(mut self) -> Option<Range<usize>> {
         while let Some(&byte) = self.full.get(self.at) {
-            if let Some(length) = self.operator() {
+            if let Some(length) = operator(self.before(), self.rest()) {
                 self.settled |= self.open.is_empty();
                 self.at = self.at.saturating_add(length);
                 continue;
@@ -84,17 +84,6 @@ impl Scan<'_> {
         self.full.get(..self.at).unwrap_or(&[])
     }
 
-    /// Bytes of `operator` and of brackets in its name, when it stands here.
-    fn operator(&self) -> Option<usize> {
-        let after = self.rest().strip_prefix(OPERATOR)?;
-        let joined = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        if self.before().last().is_some_and(joined) || after.first().is_some_and(joined) {
-            return None;
-        }
-        let name = BRACKETED.iter().find(|name| after.starts_with(name)).map_or(0, |n| n.len());
-        Some(OPERATOR.len().saturating_add(name))
-    }
-
     /// A parenthesis outside of all brackets: parameters, unless the name goes
     /// on behind them or they are a type's.
     fn group(&mut self) -> Option<()> {
@@ -134,8 +123,19 @@ impl Scan<'_> {
     }
 }
 
+/// Bytes of `operator` and of brackets in its name, when it stands here.
+pub(super) fn operator(before: &[u8], rest: &[u8]) -> Option<usize> {
+    let after = rest.strip_prefix(OPERATOR)?;
+    let joined = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    if before.last().is_some_and(joined) || after.first().is_some_and(joined) {
+        return None;
+    }
+    let name = BRACKETED.iter().find(|name| after.starts_with(name)).map_or(0, |n| n.len());
+    Some(OPERATOR.len().saturating_add(name))
+}
+
 /// Bytes up to the parenthesis that closes.
-fn closing(text: &[u8]) -> Option<usize> {
+pub(super) fn closing(text: &[u8]) -> Option<usize> {
     let mut depth = 0u32;
     text.iter().position(|&byte| {
         match byte {

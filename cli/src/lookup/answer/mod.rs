@@ -7,6 +7,7 @@ mod json;
 mod tools;
 
 use symidx::{AliasName, Corrupt, DisplayName};
+use symidx_indexer::demangle::{Demangler, Spelling};
 
 use super::Style;
 use super::image::{Found, Hit, Miss, Reason};
@@ -34,12 +35,15 @@ pub(super) struct Manner {
 pub(super) struct Writer {
     manner: Manner,
     names: Shown,
+    /// Names as LLVM spells them, which no index stores.
+    llvm: Demangler,
 }
 
 impl Writer {
     /// A writer of this manner.
     pub(super) fn new(manner: Manner) -> Self {
-        Self { names: Shown::new(manner.demangle), manner }
+        let llvm = Demangler::spelling(manner.demangle, Spelling::Llvm);
+        Self { names: Shown::new(manner.demangle), llvm, manner }
     }
 
     /// Appends the answer; an error when there is none, after an output that

@@ -4,7 +4,6 @@
 //! given as they give what they do not know: `Discriminator` 0, the
 //! `StartAddress` of an inlined function empty.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use super::{Writer, path};
@@ -19,7 +18,7 @@ impl Writer {
         let nothing = [FrameText::default()];
         for frame in if frames.is_empty() { &nothing } else { frames } {
             match frame.function {
-                Some(name) => plain(out, &self.llvm_name(name, frame)),
+                Some(name) => plain(out, self.llvm.full(name)),
                 None => out.extend_from_slice(b"??"),
             }
             out.push(b'\n');
@@ -31,14 +30,6 @@ impl Writer {
             out.push(b'\n');
         }
         out.push(b'\n');
-    }
-
-    /// A name as LLVM demangles it.
-    fn llvm_name<'n>(&'n mut self, name: &'n [u8], frame: &FrameText<'_>) -> Cow<'n, [u8]> {
-        match self.names.demangled(name, frame.display) {
-            Some(demangled) => llvm_spelling(demangled),
-            None => Cow::Borrowed(name),
-        }
     }
 
     /// Name and `file:line` a frame, as addr2line -f -i.
@@ -121,13 +112,13 @@ impl Writer {
                 out.push(b',');
             }
             let number = |number: Option<u32>| u64::from(number.unwrap_or(0));
-            let function = self.llvm_name(frame.function.unwrap_or_default(), frame);
+            let function = self.llvm.full(frame.function.unwrap_or_default());
             let mut object = Object::new(out);
             object
                 .field("Column", number(frame.column))
                 .field("Discriminator", 0u64)
                 .field("FileName", joined(frame.file).as_str())
-                .field("FunctionName", String::from_utf8_lossy(&function).as_ref())
+                .field("FunctionName", String::from_utf8_lossy(function).as_ref())
                 .field("Line", number(frame.line));
             match start.filter(|_| i.saturating_add(1) == frames.len()) {
                 Some(start) => object.field("StartAddress", Hex(start)),
@@ -143,68 +134,10 @@ impl Writer {
     }
 }
 
-/// LLVM's spelling of what GNU's demangler writes: `>>` for `> >`, and clones
-/// as ` (.part.0.cold)` for ` [clone .part.0] [clone .cold]`.
-fn llvm_spelling(name: &[u8]) -> Cow<'_, [u8]> {
-    const CLONE: &[u8] = b" [clone ";
-    if memchr::memmem::find(name, b"> >").is_none() && memchr::memmem::find(name, CLONE).is_none() {
-        return Cow::Borrowed(name);
-    }
-    let mut spelled = Vec::with_capacity(name.len());
-    let mut rest = name;
-    let mut in_clones = false;
-    while let [byte, after @ ..] = rest {
-        if let Some(clone) = rest.strip_prefix(CLONE)
-            && let Some(end) = memchr::memchr(b']', clone)
-        {
-            if !in_clones {
-                spelled.extend_from_slice(b" (");
-                in_clones = true;
-            }
-            spelled.extend_from_slice(clone.get(..end).unwrap_or(&[]));
-            rest = clone.get(end.saturating_add(1)..).unwrap_or(&[]);
-            continue;
-        }
-        if std::mem::take(&mut in_clones) {
-            spelled.push(b')');
-        }
-        let between =
-            *byte == b' ' && spelled.last() == Some(&b'>') && after.first() == Some(&b'>');
-        if !between {
-            spelled.push(*byte);
-        }
-        rest = after;
-    }
-    if in_clones {
-        spelled.push(b')');
-    }
-    Cow::Owned(spelled)
-}
-
 fn joined(file: Option<PathText<'_>>) -> String {
     let mut path = Vec::new();
     if let Some(file) = file {
         file.write(&mut path);
     }
     String::from_utf8_lossy(&path).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_spelled_as_llvm_spells_them() {
-        for (gnu, llvm) in [
-            ("f()", "f()"),
-            ("A<B<C<int> > >::f()", "A<B<C<int>>>::f()"),
-            ("bool operator><A>(A)", "bool operator><A>(A)"),
-            ("f() [clone .cold]", "f() (.cold)"),
-            ("f() [clone .part.0] [clone .cold]", "f() (.part.0.cold)"),
-            ("f() [clone .cold]@plt", "f() (.cold)@plt"),
-            ("f() [clone ", "f() [clone "),
-        ] {
-            assert_eq!(llvm_spelling(gnu.as_bytes()), llvm.as_bytes());
-        }
-    }
 }
