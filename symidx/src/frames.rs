@@ -64,7 +64,7 @@ impl<'a> SourceFile<'a> {
 
 impl<'a> SourceFile<'a> {
     /// The file with this number; nothing for `NONE`.
-    #[inline]
+    #[inline(always)]
     fn read(view: &View<'a>, file: u32) -> Result<Option<Self>, Corrupt> {
         if file == NONE {
             return Ok(None);
@@ -159,7 +159,7 @@ pub struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(view: &'a View<'a>, symbol: Option<Symbol<'a>>, row: Option<Row>) -> Self {
         let (node, place) = match row {
             Some(row) => (row.node, row.place),
@@ -179,7 +179,7 @@ impl<'a> Frames<'a> {
         self.symbol
     }
 
-    #[inline]
+    #[inline(always)]
     fn at_node(&mut self, at: u32) -> Result<Frame<'a>, Corrupt> {
         // What comes next is known only once this node was read.
         let place = core::mem::replace(&mut self.place, NOWHERE);
@@ -221,7 +221,7 @@ impl<'a> Frames<'a> {
 impl<'a> Iterator for Frames<'a> {
     type Item = Result<Frame<'a>, Corrupt>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.node != NONE {
             return Some(self.at_node(self.node));

@@ -328,6 +328,7 @@ impl<'a> Index<'a> {
     /// # Ok(())
     /// # }
     /// ```
+    #[inline]
     pub fn frames(&self, address: Svma) -> Result<Frames<'_>, Corrupt> {
         let symbol = self.lookup(address)?;
         Ok(Frames::new(&self.view, symbol, self.view.row_at(NONE, address.0)?))

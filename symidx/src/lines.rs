@@ -4,10 +4,11 @@
 //! scan of at most 255 bytes for the row. Never reads a name, never allocates,
 //! never looks outside its window, whatever the bytes say.
 
+use zerocopy::IntoBytes as _;
+
 use crate::error::Corrupt;
 use crate::format::lines::{
-    FileEntry, FunctionEntry, LINE_DECLARED, LINK_FILE, LineSpan, MAX_FUNCTION_LINE, NO_FILE,
-    NODE_FIELDS, from_u24,
+    FileEntry, LINE_DECLARED, LINK_FILE, LineSpan, MAX_FUNCTION_LINE, NO_FILE, NODE_FIELDS,
 };
 use crate::format::{NONE, SectionId};
 use crate::names::Name;
@@ -35,7 +36,7 @@ pub(crate) struct Place {
 impl Place {
     /// The line, in a function that counts from `base`; 0 when it is not known
     /// or cannot be.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn line_in(&self, base: u32) -> u32 {
         let base = if self.from_function { i64::from(base) } else { 0 };
         u32::try_from(self.line.wrapping_add(base)).unwrap_or(0)
@@ -73,30 +74,29 @@ pub(crate) struct Function<'a> {
     pub(crate) declared: bool,
 }
 
-/// Numbers of 0, 1, 2 or 4 bytes by the two bits that say so, as masks.
-const MASKS: [u32; 4] = [0, 0xff, 0xffff, u32::MAX];
-
-/// The fields of a node behind its head, one after the other.
-struct Fields {
-    head: u8,
-    rest: u128,
-    used: usize,
-}
-
-impl Fields {
-    /// The next field: its size is in the lowest two bits of what is left of the head.
-    #[inline]
-    fn next(&mut self) -> u32 {
-        let code = usize::from(self.head & 3);
-        self.head >>= 2;
-        // The mask cuts the low bytes off, so they fit.
-        let mask = MASKS.get(code).copied().unwrap_or(0);
-        let value = u32::try_from(self.rest & u128::from(mask)).unwrap_or(0);
-        let size = (1usize << code) >> 1;
-        self.rest = self.rest.wrapping_shr(u32::try_from(size.wrapping_mul(8)).unwrap_or(0));
-        self.used = self.used.wrapping_add(size);
-        value
-    }
+/// The four numbers of a node behind its head, and how many bytes they take.
+///
+/// Two at a time: a pair takes at most eight bytes, and the second pair is
+/// read where the first one ends.
+#[inline(always)]
+fn numbers(head: u8, fields: &[u8; NODE_FIELDS]) -> ([u32; 4], usize) {
+    let code = |pair: u32| usize::from(head.wrapping_shr(pair) & 3);
+    let size = |code: usize| (1usize << code) >> 1;
+    // Of 0, 1, 2 or 4 bytes.
+    let mask = |code: usize| [0, 0xff, 0xffff, u32::MAX].get(code).copied().unwrap_or(0);
+    let low = |value: u64, code: usize| u32::try_from(value & u64::from(mask(code))).unwrap_or(0);
+    let pair = |at: usize, first: usize, second: usize| {
+        let bytes = fields.get(at..).and_then(|rest| rest.first_chunk::<8>());
+        let value = bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes));
+        let bits = u32::try_from(size(first).wrapping_mul(8)).unwrap_or(0);
+        (low(value, first), low(value.wrapping_shr(bits), second))
+    };
+    let (function_code, link_code, line_code, column_code) = (code(0), code(2), code(4), code(6));
+    let (function, link) = pair(0, function_code, link_code);
+    let behind = size(function_code).wrapping_add(size(link_code));
+    let (line, column) = pair(behind, line_code, column_code);
+    let used = behind.wrapping_add(size(line_code)).wrapping_add(size(column_code));
+    ([function, link, line, column], used)
 }
 
 /// A signed number from its zigzag form.
@@ -170,7 +170,7 @@ impl<'a> View<'a> {
 
     /// The span that holds an address: of a section in a relocatable file,
     /// with `section` `NONE` otherwise.
-    #[inline]
+    #[inline(always)]
     fn span_at(&self, section: u32, address: u64) -> Option<(usize, &'a LineSpan)> {
         let key = |span: &LineSpan| (span.section.get(), span.base.get());
         let after = self.line_spans.partition_point(|span| key(span) <= (section, address));
@@ -182,7 +182,7 @@ impl<'a> View<'a> {
     }
 
     /// The bytes of a span's window; empty where nothing is known.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn window_bytes(&self, span: &LineSpan, window: u64) -> Option<&'a [u8]> {
         let first = u64::from(span.window_first.get());
         let at = usize::try_from(first.checked_add(window)?).ok()?;
@@ -194,7 +194,7 @@ impl<'a> View<'a> {
     }
 
     /// What is known of an address; `None` where no row covers it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn row_at(&self, section: u32, address: u64) -> Result<Option<Row>, Corrupt> {
         let Some((number, span)) = self.span_at(section, address) else { return Ok(None) };
         let offset = address.wrapping_sub(span.base.get());
@@ -216,23 +216,19 @@ impl<'a> View<'a> {
     }
 
     /// The node at an offset of the inlines section.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn node(&self, at: u32) -> Result<Node, Corrupt> {
         let wrong = || Corrupt { section: SectionId::INLINES, offset: at.into() };
         self.node_there(at).ok_or_else(wrong)
     }
 
-    #[inline]
+    #[inline(always)]
     fn node_there(&self, at: u32) -> Option<Node> {
         let (head, fields) = self.inlines.get(index(at)..)?.split_first()?;
         // The section ends with as many zeros, so that every node has them.
-        let rest = u128::from_le_bytes(*fields.first_chunk::<NODE_FIELDS>()?);
-        let mut fields = Fields { head: *head, rest, used: 1 };
-        let function = fields.next();
-        let link = fields.next();
-        let line = fields.next();
-        let column = fields.next();
-        let mut end = index(at).checked_add(fields.used)?;
+        let ([function, link, line, column], used) =
+            numbers(*head, fields.first_chunk::<NODE_FIELDS>()?);
+        let mut end = index(at).checked_add(used)?.checked_add(1)?;
         if link == 0 {
             return Some(Node { function, parent: None, end });
         }
@@ -254,14 +250,17 @@ impl<'a> View<'a> {
     }
 
     /// A function of the functions section.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn function(&self, function: u32) -> Result<Function<'a>, Corrupt> {
         let there = || {
-            let FunctionEntry { name, name_len, file, line } =
-                self.functions.get(index(function))?;
-            let (file, line) = (from_u24(*file), from_u24(*line));
+            let entry = self.functions.get(index(function))?;
+            // Length, file and line in one read: they are eight bytes.
+            let packed = u64::from_le_bytes(*entry.as_bytes().last_chunk::<8>()?);
+            let bits = |shift: u32| u32::try_from(packed.wrapping_shr(shift) & 0xff_ffff);
+            let name_len = u16::try_from(packed & 0xffff).ok()?;
+            let (file, line) = (bits(16).ok()?, bits(40).ok()?);
             Some(Function {
-                name: Name::plain(self.stored_name(name.get(), name_len.get())?),
+                name: Name::plain(self.stored_name(entry.name.get(), name_len)?),
                 file: if file == NO_FILE { NONE } else { file },
                 base: line & MAX_FUNCTION_LINE,
                 declared: line & LINE_DECLARED != 0,
@@ -271,7 +270,7 @@ impl<'a> View<'a> {
     }
 
     /// Directory and name of a file of the files section.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn file(&self, file: u32) -> Result<(Name<'a>, Name<'a>), Corrupt> {
         let there = || {
             let FileEntry { directory, name, directory_len, name_len } =

@@ -3,6 +3,8 @@
 //! Reading is arithmetic with few branches: which of its forms a window takes
 //! differs from one to the next, and a wrong guess costs more than a sum.
 //! Every byte is looked up with its bounds checked, whatever the sums come to.
+//! What a lookup calls is always inlined: passing a window or a row through
+//! memory costs as much as reading it.
 
 use super::{OF_FUNCTION, Place, Row};
 use crate::format::lines::{
@@ -48,7 +50,7 @@ fn read_u32(bytes: &[u8], at: usize) -> Option<u32> {
 
 impl<'a> Window<'a> {
     /// The window; `None` when its columns do not fit into its bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let &[rows, flags, more] = bytes.first_chunk::<3>()?;
         let has = |flag: u8| flags & flag != 0;
@@ -97,7 +99,7 @@ impl<'a> Window<'a> {
         self.flags & flag != 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn byte(&self, at: usize, index: usize) -> Option<u8> {
         self.bytes.get(at.wrapping_add(index)).copied()
     }
@@ -132,36 +134,13 @@ impl<'a> Window<'a> {
     }
 
     /// The last row that starts at or before `offset`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn position(&self, offset: u8) -> usize {
-        let count = self.rows.wrapping_sub(1);
-        let mut total = 0usize;
-        let mut done = 0usize;
-        while done < count {
-            let rest = self.bytes.get(self.starts_at.wrapping_add(done)..).unwrap_or(&[]);
-            let left = count.wrapping_sub(done);
-            // A block of fixed size is a few vector steps; what it holds beyond
-            // the starts does not count.
-            let here = match rest.first_chunk::<BLOCK>() {
-                Some(block) => {
-                    let left = u8::try_from(left).unwrap_or(u8::MAX);
-                    let mut here = 0u8;
-                    for (start, index) in block.iter().zip(0u8..) {
-                        here =
-                            here.wrapping_add(u8::from(*start <= offset) & u8::from(index < left));
-                    }
-                    usize::from(here)
-                }
-                None => rest.iter().take(left.min(BLOCK)).filter(|&&start| start <= offset).count(),
-            };
-            total = total.wrapping_add(here);
-            done = done.wrapping_add(BLOCK);
-        }
-        total
+        self.starts().partition_point(|&start| start <= offset)
     }
 
     /// The entry that a row picks; `None` when there is no such row.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pick(&self, row: usize) -> Option<usize> {
         if row >= self.rows {
             return None;
@@ -176,7 +155,7 @@ impl<'a> Window<'a> {
     }
 
     /// The node of an entry: `Some(None)` for a gap, `None` when there is no such entry.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn node(&self, entry: usize) -> Option<Option<u32>> {
         if entry >= self.entries {
             return None;
@@ -192,14 +171,14 @@ impl<'a> Window<'a> {
     }
 
     /// The entry's own file: `None` when it is that of its function.
-    #[inline]
+    #[inline(always)]
     fn file(&self, entry: usize) -> Option<u32> {
         let own = entry.checked_sub(self.entries.wrapping_sub(self.files))?;
         read_u32(self.bytes, own.wrapping_mul(4).wrapping_add(self.files_at))
     }
 
     /// The line of a row, and whether it counts from its function's.
-    #[inline]
+    #[inline(always)]
     fn line(&self, row: usize) -> Option<(i64, bool)> {
         match self.byte(self.lines_at, row)? {
             LONG_LINE => self.long_line(row).map(|line| (line.into(), false)),
@@ -209,7 +188,7 @@ impl<'a> Window<'a> {
     }
 
     /// The column of a row; 0 = unknown.
-    #[inline]
+    #[inline(always)]
     fn column(&self, row: usize) -> Option<u32> {
         if !self.has(WINDOW_COLUMNS) {
             return Some(0);
@@ -241,7 +220,7 @@ impl<'a> Window<'a> {
     }
 
     /// What a row says: `Some(None)` in a gap, `None` when it is damaged.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn row(&self, row: usize) -> Option<Option<Row>> {
         let entry = self.pick(row)?;
         let Some(node) = self.node(entry)? else { return Some(None) };
@@ -259,9 +238,6 @@ impl<'a> Window<'a> {
         self.long_at.checked_add(wanted.wrapping_mul(size)) == Some(self.bytes.len())
     }
 }
-
-/// Starts compared at once.
-const BLOCK: usize = 32;
 
 /// How many of the bytes are `wanted`.
 fn count_of(bytes: &[u8], wanted: u8) -> usize {
