@@ -56,7 +56,8 @@ pub(crate) enum Verb {
 
 /// The whole command line, with the verb that has a parser of its own.
 pub(crate) fn command() -> Command {
-    Cli::command().subcommand(addr2line::command())
+    // Listed behind `lookup`: options and verbs are counted together.
+    Cli::command().subcommand(addr2line::command().display_order(4))
 }
 
 /// Parses the command line. Help comes back as an error.

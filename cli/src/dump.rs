@@ -20,7 +20,8 @@ use crate::ui::Ui;
 #[derive(Args, Debug)]
 #[command(
     after_help = "One line per symbol: ADDRESS SIZE KIND BINDING EXTENT SECTION NAME, then its module \
-                        in brackets; aliases follow, indented.\n\n\
+                        in brackets; aliases follow, indented. Names are linkage names; lines and inlined \
+                        functions are not listed.\n\n\
                         EXAMPLES:\n  \
                         symidx dump app.symidx | less\n  \
                         diff <(symidx dump old.symidx) <(symidx dump new.symidx)\n  \

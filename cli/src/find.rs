@@ -21,7 +21,9 @@ use crate::ui::Ui;
 /// Names to addresses.
 #[derive(Args, Debug)]
 #[command(after_help = "A name is a linkage name (`_ZN2ns1fEv`, `f`, `f@V1`), or a demangled one \
-                        with or without its parameters (`ns::f()`, `ns::f`).\n\n\
+                        with or without its parameters (`ns::f()`, `ns::f`). --prefix and --regex see a demangled name \
+                        from its return type on, where it has one: `void ns::g<int>(int)`. A function \
+                        that was inlined everywhere has no symbol and is not found.\n\n\
                         EXAMPLES:\n  \
                         symidx find app main\n  \
                         symidx find --json app.symidx 'core::fmt::write'\n  \

@@ -142,7 +142,7 @@ impl<'i> Facts<'i> {
             &format!("{}, {} of them functions", grouped(self.symbols), grouped(self.functions)),
         );
         line("aliases", &grouped(index.alias_count().into()));
-        line("names only", &grouped(index.names_only_count().into()));
+        line("no address", &grouped(index.names_only_count().into()));
         let hundredths = self.hundredths_per_symbol();
         line(
             "bytes/symbol",

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &VerifyArgs, ui: crate::ui::Ui) -> Result<u8, Failure> {
         let mut output = Output::default();
         let size = u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX);
         let line = format!(
-            "{}: ok, {} entries, {} aliases, {} names only, {}, {}",
+            "{}: ok, {} symbols, {} aliases, {} names without an address, {}, {}",
             args.file.display(),
             grouped(index.symbol_count().into()),
             grouped(index.alias_count().into()),

@@ -121,22 +121,27 @@ impl<'a> Report<'a> {
                 out.push(b'\n');
             }
         }
+        // In a store nothing but the id tells which input an index is of.
+        let place = match &self.args.store {
+            Some(_) => format!("{} -> {}", job.input.display(), job.output.display()),
+            None => job.output.display().to_string(),
+        };
         let line = match report.status {
             Status::Built => {
                 let lines = match report.line_rows {
-                    0 => String::new(),
+                    0 if self.args.names_only => String::new(),
+                    0 => "no lines, ".to_owned(),
                     rows => format!("{} lines, ", grouped(rows)),
                 };
                 format!(
-                    "{}: {} symbols, {} aliases, {lines}{} in {seconds:.2} s ({})",
-                    job.output.display(),
+                    "{place}: {} symbols, {} aliases, {lines}{} in {seconds:.2} s ({})",
                     grouped(report.symbols),
                     grouped(report.aliases),
                     bytes(report.bytes),
                     short(&report.id),
                 )
             }
-            Status::Fresh => format!("{}: up to date", job.output.display()),
+            Status::Fresh => format!("{place}: up to date"),
         };
         if self.args.print_inputs {
             self.ui.line(crate::text::printable(&line));

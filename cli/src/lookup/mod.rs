@@ -61,7 +61,7 @@ pub(crate) struct LookupArgs {
     /// Addresses are file offsets.
     #[arg(long, help_heading = "What the addresses are")]
     offset: bool,
-    /// Addresses are offsets in this section; on standard input also NAME:0x10.
+    /// Addresses are offsets in this section (by default, in a `.o` or `.ko`: in .text); as an address also NAME:0x10.
     #[arg(long, value_name = "NAME", help_heading = "What the addresses are")]
     section: Option<String>,
     /// Addresses are run-time ones of an image loaded at A.
