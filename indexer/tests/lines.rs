@@ -76,7 +76,7 @@ fn slow(units: &[UnitLines<'_>], section: u32, address: u64) -> Chain {
     let mut chain = Chain::new();
     let (mut node, mut place) = (row.node, (row.file, row.line, row.column));
     if node == NONE {
-        if row.line != 0 && path(unit, row.file).is_some() {
+        if path(unit, row.file).is_some() {
             chain.push(frame(b"", path(unit, place.0), place.1, place.2));
         }
         return chain;

@@ -423,7 +423,7 @@ impl<'a, 'data> Encoder<'a, 'data> {
 
     /// A row outside every function: a nameless one stands for its part of the file.
     fn outside_origin(&mut self, row: &Row, file: u32) -> Option<Origin> {
-        if row.line == 0 || file == NONE {
+        if file == NONE {
             return None;
         }
         let base = row.line.saturating_sub(row.line % LINES_OUTSIDE).clamp(1, MAX_FUNCTION_LINE);
