@@ -11,6 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use symidx::format::Identity;
 use symidx::{ImageSectionId, Index, Svma};
 use symidx_indexer::layout::{self, LayoutOptions};
+use symidx_indexer::lines::EncodedLines;
 use symidx_indexer::model::{
     AddressKind, Binding, Format, Image, Kind, Machine, NO_SECTION, NO_VERSION, Report, Section,
     Segment, Source, Symbol,
@@ -123,8 +124,14 @@ fuzz_target!(|input: Input| {
         max_region: 1 << (input.region % 33),
         max_name_offset: 1 << (7 + input.names_end % 26),
     };
-    let plan = layout::plan(&image, normalised.clone(), options, &mut Report::default())
-        .expect("a few names always fit");
+    let plan = layout::plan(
+        &image,
+        normalised.clone(),
+        EncodedLines::default(),
+        options,
+        &mut Report::default(),
+    )
+    .expect("a few names always fit");
     let mut identity = Identity::new_zeroed();
     identity.container = symidx::format::CONTAINER_ELF;
     let contents =
