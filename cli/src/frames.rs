@@ -29,13 +29,14 @@ pub(crate) struct FrameText<'i> {
 }
 
 impl<'i> FrameText<'i> {
-    fn new(index: &'i Index<'_>, frame: Frame<'i>) -> Self {
+    fn new(index: &'i Index<'_>, frame: Frame<'i>, want: Want) -> Self {
+        let shown = frame.function().filter(|_| want.display);
         // Damage there costs no more than that, and `verify` tells of it.
         let (declared_file, declared_line) = frame.declared().unwrap_or_default();
         Self {
             function: frame.function().map(bytes_of),
             // Damage there costs no more than that: the name is demangled again.
-            display: frame.function().and_then(|name| index.display_name(name).ok().flatten()),
+            display: shown.and_then(|name| index.display_name(name).ok().flatten()),
             file: frame.file().map(PathText::from),
             line: frame.line(),
             column: frame.column(),
@@ -83,8 +84,32 @@ impl<'i> PathText<'i> {
 }
 
 /// Every frame, innermost first.
-fn collect<'i>(index: &'i Index<'_>, frames: Frames<'i>) -> Result<Vec<FrameText<'i>>, Corrupt> {
-    frames.map(|frame| frame.map(|frame| FrameText::new(index, frame))).collect()
+fn collect<'i>(
+    index: &'i Index<'_>,
+    frames: Frames<'i>,
+    want: Want,
+) -> Result<Vec<FrameText<'i>>, Corrupt> {
+    frames.map(|frame| frame.map(|frame| FrameText::new(index, frame, want))).collect()
+}
+
+/// What is printed of a chain: the rest is not looked up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Want {
+    /// All frames, not one that stands for them.
+    pub(crate) inlines: bool,
+    /// Names as the index stores them for people.
+    pub(crate) display: bool,
+}
+
+/// The symbol that the frames were found with; where a line is damaged it is looked up alone.
+pub(crate) fn symbol_of<'i>(
+    frames: &Result<Frames<'i>, Corrupt>,
+    lookup: impl FnOnce() -> Result<Option<Symbol<'i>>, Corrupt>,
+) -> Result<Option<Symbol<'i>>, Corrupt> {
+    match frames {
+        Ok(frames) => Ok(frames.symbol()),
+        Err(_) => lookup(),
+    }
 }
 
 /// The frames of one answer.
@@ -102,10 +127,10 @@ impl<'i> Chain<'i> {
         index: &'i Index<'_>,
         frames: Result<Frames<'i>, Corrupt>,
         symbol: Option<&Symbol<'i>>,
-        inlines: bool,
+        want: Want,
     ) -> Self {
-        match frames.and_then(|frames| collect(index, frames)) {
-            Ok(frames) if inlines => Self { frames, damage: None },
+        match frames.and_then(|frames| collect(index, frames, want)) {
+            Ok(frames) if want.inlines => Self { frames, damage: None },
             Ok(frames) => {
                 Self { frames: without_inlines(&frames).into_iter().collect(), damage: None }
             }

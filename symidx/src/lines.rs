@@ -1,7 +1,7 @@
 //! Line rows: an address in, the place it was compiled from out.
 //!
 //! One span, one window (its place follows from the address: no search), a
-//! scan of at most 255 bytes for the row. Never reads a name, never allocates,
+//! binary search among at most 255 bytes for the row. Never reads a name, never allocates,
 //! never looks outside its window, whatever the bytes say.
 
 use zerocopy::IntoBytes as _;
@@ -237,7 +237,8 @@ impl<'a> View<'a> {
             _ => {
                 let file = self.inlines.get(end..)?.first_chunk::<4>()?;
                 end = end.checked_add(4)?;
-                u32::from_le_bytes(*file)
+                // A file that only a link without one can mean.
+                Some(u32::from_le_bytes(*file)).filter(|&file| file != OF_FUNCTION)?
             }
         };
         // The distance is at least 1: parents lie before their children.

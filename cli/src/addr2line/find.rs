@@ -8,9 +8,12 @@ use symidx::format::{Extent, Kind};
 use symidx::{Corrupt, ImageSectionId, Index, Name, Section, Svma, Symbol};
 
 use crate::find::{literal_part, scan};
-use crate::frames::{Chain, FrameText};
+use crate::frames::{Chain, FrameText, Want, symbol_of};
 use crate::shown::Shown;
 use crate::text::bytes_of;
+
+/// Which frames are shown is decided when they are printed.
+const EVERYTHING: Want = Want { inlines: true, display: true };
 
 /// Finds frames and symbols.
 pub(super) struct Finder<'i> {
@@ -106,8 +109,9 @@ impl<'i> Finder<'i> {
         // An input without sections, such as /proc/kallsyms.
         match index.sections().next() {
             None => {
-                let symbol = index.lookup(Svma(address))?;
-                let chain = Chain::new(index, index.frames(Svma(address)), symbol.as_ref(), true);
+                let frames = index.frames(Svma(address));
+                let symbol = symbol_of(&frames, || index.lookup(Svma(address)))?;
+                let chain = Chain::new(index, frames, symbol.as_ref(), EVERYTHING);
                 self.damage = self.damage.or(chain.damage);
                 Ok(chain.frames)
             }
@@ -122,11 +126,15 @@ impl<'i> Finder<'i> {
     ) -> Result<Vec<FrameText<'i>>, Corrupt> {
         let index = self.index;
         let address = Svma(section.address().0.wrapping_add(offset));
-        let (symbol, frames) = match index.is_relocatable() {
-            true => (index.lookup_in(section.id(), offset)?, index.frames_in(section.id(), offset)),
-            false => (index.lookup(address)?, index.frames(address)),
+        let frames = match index.is_relocatable() {
+            true => index.frames_in(section.id(), offset),
+            false => index.frames(address),
         };
-        let Chain { mut frames, damage } = Chain::new(index, frames, symbol.as_ref(), true);
+        let symbol = symbol_of(&frames, || match index.is_relocatable() {
+            true => index.lookup_in(section.id(), offset),
+            false => index.lookup(address),
+        })?;
+        let Chain { mut frames, damage } = Chain::new(index, frames, symbol.as_ref(), EVERYTHING);
         self.damage = self.damage.or(damage);
         if !symbol.as_ref().is_some_and(is_function) {
             let placed = frames.iter().any(|frame| frame.file.is_some());

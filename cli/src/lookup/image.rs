@@ -10,7 +10,7 @@ use symidx::{Corrupt, FileOffset, ImageSectionId, Index, Svma, Symbol};
 use super::module_sections::Placed;
 use super::query::Query;
 use crate::failure::Failure;
-use crate::frames::Chain;
+use crate::frames::{Chain, Want, symbol_of};
 
 /// What addresses are counted from.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ pub(super) struct Image {
     /// 1 when addresses are return addresses, else 0.
     back: u64,
     /// With inlined functions.
-    inlines: bool,
+    want: Want,
     section: Option<ImageSectionId>,
     placed: Vec<Placed>,
 }
@@ -111,7 +111,7 @@ impl Image {
         index: Index<'static>,
         base: Base,
         return_address: bool,
-        inlines: bool,
+        want: Want,
         file: &Path,
     ) -> Result<Self, Failure> {
         let corrupt = |error: Corrupt| Failure::file(file, error);
@@ -136,7 +136,7 @@ impl Image {
             Base::ModuleSections(sections) => Placed::all(&index, sections).map_err(corrupt)?,
             _ => Vec::new(),
         };
-        Ok(Self { index, base, back: u64::from(return_address), inlines, section, placed })
+        Ok(Self { index, base, back: u64::from(return_address), want, section, placed })
     }
 
     /// Answers a query.
@@ -193,9 +193,9 @@ impl Image {
         offset: u64,
         base: u64,
     ) -> Result<Found<'_>, Corrupt> {
-        let symbol = self.index.lookup_in(section, offset)?;
         let frames = self.index.frames_in(section, offset);
-        let chain = Chain::new(&self.index, frames, symbol.as_ref(), self.inlines);
+        let symbol = symbol_of(&frames, || self.index.lookup_in(section, offset))?;
+        let chain = Chain::new(&self.index, frames, symbol.as_ref(), self.want);
         Ok(match symbol {
             Some(symbol) => Found::Hit(hit(symbol, base, self.back, None, chain)),
             None => Found::Miss(Miss { reason: Reason::Uncovered, chain }),
@@ -203,7 +203,7 @@ impl Image {
     }
 
     fn at(&self, svma: Svma) -> Result<Found<'_>, Corrupt> {
-        find_at(&self.index, svma, self.back, self.inlines, None)
+        find_at(&self.index, svma, self.back, self.want, None)
     }
 }
 
@@ -212,11 +212,12 @@ pub(super) fn find_at<'i>(
     index: &'i Index<'_>,
     svma: Svma,
     back: u64,
-    inlines: bool,
+    want: Want,
     file: Option<&'i Path>,
 ) -> Result<Found<'i>, Corrupt> {
-    let symbol = index.lookup(svma)?;
-    let chain = Chain::new(index, index.frames(svma), symbol.as_ref(), inlines);
+    let frames = index.frames(svma);
+    let symbol = symbol_of(&frames, || index.lookup(svma))?;
+    let chain = Chain::new(index, frames, symbol.as_ref(), want);
     if let Some(symbol) = symbol {
         return Ok(Found::Hit(hit(symbol, 0, back, file, chain)));
     }

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 
 use crate::failure::{Failure, exit};
+use crate::frames::Want;
 use crate::options::{ReadArgs, address_option, bias_option};
 use crate::output::Output;
 use crate::source::{self, Source};
@@ -116,6 +117,12 @@ pub(crate) enum Style {
     LlvmJson,
 }
 
+impl LookupArgs {
+    fn want(&self) -> Want {
+        Want { inlines: !self.no_inlines, display: !self.no_demangle }
+    }
+}
+
 /// Answers every address; the exit code says whether all were well-formed.
 pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
     let style = style(&args)?;
@@ -137,7 +144,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
                 index,
                 base(&args, &file)?,
                 args.return_address,
-                !args.no_inlines,
+                args.want(),
                 &file,
             )?))
         }

@@ -14,6 +14,7 @@ use super::LookupArgs;
 use super::image::{Found, Reason, find_at};
 use super::query::Query;
 use crate::failure::Failure;
+use crate::frames::Want;
 use crate::options::{ReadArgs, parse_address};
 use crate::source::{self, Source};
 use crate::text::os_str;
@@ -28,7 +29,7 @@ pub(super) struct Process {
     read: ReadArgs,
     store: Option<PathBuf>,
     back: u64,
-    inlines: bool,
+    want: Want,
     ui: Ui,
 }
 
@@ -81,7 +82,7 @@ impl Process {
             read: args.read.clone(),
             store: args.store.clone(),
             back: u64::from(args.return_address),
-            inlines: !args.no_inlines,
+            want: args.want(),
             ui,
         })
     }
@@ -116,7 +117,7 @@ impl Process {
         };
         let offset = address.wrapping_sub(mapping.start).wrapping_add(mapping.offset);
         match svma_of(index, offset, mapping.execute) {
-            Some(svma) => find_at(index, svma, self.back, self.inlines, Some(path))
+            Some(svma) => find_at(index, svma, self.back, self.want, Some(path))
                 .unwrap_or_else(|corrupt| Found::Wrong(corrupt.to_string())),
             None => Found::Miss(
                 format!("no segment of {} holds its file offset {offset:#x}", path.display())

@@ -244,12 +244,30 @@ fn is_input(start: &[u8]) -> bool {
     elf::is_elf(start) || macho::is_macho(start) || kallsyms::is_kallsyms(start)
 }
 
-/// Maps a file into the store and returns its bytes (empty for an empty file).
-/// The file itself is closed: thousands of companions keep no descriptors.
+/// Maps a file that belongs to an input and returns its bytes (empty for an
+/// empty file). The file itself is closed: thousands of them keep no
+/// descriptors. Only a regular file is opened: a pipe with the right name
+/// would wait for a writer that never comes.
 ///
 /// # Errors
 /// [`InputError::Io`].
 pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8], InputError> {
+    let io = |action, source| InputError::Io { path: path.to_path_buf(), action, source };
+    let metadata = path.metadata().map_err(|source| io("open", source))?;
+    if !metadata.is_file() {
+        return Err(io("read", std::io::Error::other("expected a file, found something else")));
+    }
+    map_or_read(path, store)
+}
+
+/// Like [`map_file`], for a file that the user may give as a pipe.
+///
+/// # Errors
+/// [`InputError::Io`].
+pub(crate) fn map_or_read<'store>(
+    path: &Path,
+    store: &'store Store,
+) -> Result<&'store [u8], InputError> {
     map_and_file(path, store, |_| true).map(|(data, _)| data)
 }
 

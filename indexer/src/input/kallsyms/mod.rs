@@ -85,7 +85,7 @@ pub fn read<'store>(
     let mut companions = Vec::new();
     let extents = match &options.modules {
         Some(modules) => {
-            let data = super::map_file(modules, store)?;
+            let data = super::map_or_read(modules, store)?;
             companions.push(Companion { path: modules.clone(), role: "modules file", data });
             modules::read(modules, data, &mut report)
         }

@@ -308,3 +308,21 @@ fn an_object_by_many_paths_is_read_once() {
     assert!(one_warning(&image).contains("named twice"), "{}", one_warning(&image));
     assert_eq!(image.debug.len(), 2);
 }
+
+/// A pipe named as debug file was opened, and the build waited for a writer.
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_debug_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("app.debug");
+    match std::process::Command::new("mkfifo").arg(&pipe).status() {
+        Ok(status) if status.success() => {}
+        _ => return eprintln!("SKIPPED: mkfifo is not there"),
+    }
+    let store = Store::new();
+    let debug_files = vec![pipe];
+    let options = ReadOptions { debug_files, ..ReadOptions::default() };
+    let image = open(&testdata("arm64", "stripped"), &store, &options);
+    let warned = image.report.warnings.iter().any(|w| w.contains("found something else"));
+    assert!(warned && image.debug.is_empty(), "{:?}", image.report.warnings);
+}
