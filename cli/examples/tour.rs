@@ -28,6 +28,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         "index    {} symbols, {} aliases, {} names without an address",
         report.symbols, report.aliases, report.names_only
     );
+    println!(
+        "         {} line rows, {} inlined functions",
+        report.line_rows, report.inlined_functions
+    );
     println!("         {} bytes of index for {} of binary", report.bytes, report.input_bytes);
 
     // SAFETY: the file is this process's own and is not written again.
@@ -60,15 +64,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let lookups = rounds.saturating_mul(addresses.len());
     let each = start.elapsed().as_nanos().checked_div(u128::try_from(lookups)?).unwrap_or(0);
-    println!("lookup   {each} ns each, {found} of {lookups} found\n");
+    println!("lookup   {each} ns each, {found} of {lookups} found");
+    let start = Instant::now();
+    let mut frames = 0usize;
+    for &address in &addresses {
+        frames = frames.saturating_add(index.frames(black_box(address))?.flatten().count());
+    }
+    let each = start.elapsed().as_nanos().checked_div(u128::try_from(count)?).unwrap_or(0);
+    println!("frames   {each} ns each, {frames} of {count} addresses\n");
 
     let mut shown = 0u32;
     for &address in &addresses {
         let Some(symbol) = index.lookup(address)? else { continue };
-        if symbol.kind() != Kind::Function || shown == 8 {
+        if symbol.kind() != Kind::Function || shown == 4 {
             continue;
         }
         println!("{address}  {}+{:#x}", symbol.name().demangle(), symbol.offset());
+        for frame in index.frames(address)? {
+            let frame = frame?;
+            if let (Some(function), Some(file)) = (frame.function(), frame.file()) {
+                let line = frame.line().unwrap_or(0);
+                println!("           {} at {file}:{line}", function.demangle());
+            }
+        }
         shown = shown.saturating_add(1);
     }
     match index.lookup(Svma(1))? {
