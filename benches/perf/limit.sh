@@ -43,6 +43,9 @@ used() {
     echo 0 >"$group/$peak" 2>/dev/null
 }
 
+# said: a program's last words, when it had any.
+said() { [ "$1" != 0 ] && [ "$1" != 137 ] && echo ": $(tail -n 1 "$errors")"; }
+
 errors=$(mktemp)
 echo "limit: $((limit >> 20)) MiB, $kind"
 "$symidx" -q perf index -i "$data" >/dev/null
@@ -51,12 +54,12 @@ want=$("$symidx" -q perf "${script[@]}" --no-build 2>"$errors" | sha256sum; exit
 lines=$(limited perf "${script[@]}" 2>"$errors" | wc -l; exit "${PIPESTATUS[0]}")
 code=$?
 whole=$("$symidx" -q perf "${script[@]}" --no-build 2>/dev/null | wc -l)
-echo "perf:   exit $code ($([ $code = 137 ] && echo 'killed' || echo 'not killed')), $lines of about $whole lines, at most $(used): $(tail -n 1 "$errors")"
+echo "perf:   exit $code ($([ $code = 137 ] && echo 'killed' || echo 'not killed')), $lines of about $whole lines, at most $(used)$(said $code)"
 perf=$code
 
 found=$(limited "$symidx" -q perf "${script[@]}" --no-build 2>"$errors" | sha256sum; exit "${PIPESTATUS[0]}")
 code=$?
 same=$([ "$found" = "$want" ] && echo "the same bytes as without a limit" || echo "OTHER bytes than without a limit")
-echo "symidx: exit $code, $same, at most $(used): $(tail -n 1 "$errors")"
+echo "symidx: exit $code, $same, at most $(used)$(said $code)"
 rm -f "$errors"
 [ $perf != 0 ] && [ $code = 0 ] && [ "$found" = "$want" ]
