@@ -1,6 +1,12 @@
 //! Processes: this one and others, with indexes that are built here.
 #![cfg(target_os = "linux")]
-#![allow(unsafe_code, clippy::unwrap_used, clippy::panic)]
+#![allow(
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects
+)]
 
 use std::ffi::CStr;
 use std::os::unix::fs::symlink;
