@@ -13,8 +13,11 @@ mod compressed;
 mod debug;
 pub mod dwarf;
 pub mod elf;
+pub mod jitdump;
 pub mod kallsyms;
+mod live_code;
 pub mod macho;
+pub mod perf_map;
 #[cfg(test)]
 mod rows;
 
@@ -226,13 +229,18 @@ pub fn read_bytes<'store>(
         elf::read(path, data, store, options)
     } else if macho::is_macho(data) {
         macho::read(path, data, store, options)
+    } else if jitdump::is_jitdump(data) {
+        jitdump::read(path, data)
+    } else if perf_map::is_perf_map_name(path) || perf_map::is_perf_map(data) {
+        perf_map::read(path, data)
     } else if kallsyms::is_kallsyms(data) {
         kallsyms::read(path, data, store, options)
     } else {
         Err(InputError::Malformed {
             path: path.to_path_buf(),
             offset: Some(0),
-            expected: "an ELF file, a Mach-O file or kallsyms text".to_owned(),
+            expected: "an ELF file, a Mach-O file, kallsyms text, a perf map or a jitdump file"
+                .to_owned(),
             found: describe_start(data),
             advice: "give the binary itself, not an archive or a package of it",
         })
@@ -241,7 +249,11 @@ pub fn read_bytes<'store>(
 
 /// True when the first bytes are those of a format that is read here.
 fn is_input(start: &[u8]) -> bool {
-    elf::is_elf(start) || macho::is_macho(start) || kallsyms::is_kallsyms(start)
+    elf::is_elf(start)
+        || macho::is_macho(start)
+        || jitdump::is_jitdump(start)
+        || kallsyms::is_kallsyms(start)
+        || perf_map::is_perf_map(start)
 }
 
 /// Maps a file that belongs to an input and returns its bytes (empty for an

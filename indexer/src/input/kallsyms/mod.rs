@@ -36,6 +36,7 @@ mod runs;
 #[cfg(test)]
 mod tests;
 
+pub(super) use line::hex;
 use line::{Class, Line};
 use modules::Extents;
 
@@ -67,7 +68,12 @@ pub fn is_kallsyms(data: &[u8]) -> bool {
     // Not a byte of such a text is a NUL; binaries have one early on.
     let lines = data.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let mut lines = lines.take(LINES_TO_TRY).take_while(|line| !line.contains(&0));
-    lines.any(|line| line::parse(line).is_ok_and(|line| line::class(line.letter).is_ok()))
+    lines.any(is_line)
+}
+
+/// True for one line of kallsyms.
+pub(super) fn is_line(line: &[u8]) -> bool {
+    line::parse(line).is_ok_and(|line| line::class(line.letter).is_ok())
 }
 
 /// Reads kallsyms text.
@@ -129,6 +135,7 @@ pub fn read<'store>(
         function_starts: Vec::new(),
         holes: Vec::new(),
         debug: Vec::new(),
+        lines: Vec::new(),
         companions,
         report,
     })

@@ -231,6 +231,7 @@ fn read_with<'store, M: MachHeader<Endian = Endianness>>(
         function_starts,
         holes: Vec::new(),
         debug: added.debug,
+        lines: Vec::new(),
         companions: added.companions,
         report,
     })
