@@ -19,6 +19,7 @@ pub mod model;
 pub mod normalise;
 pub mod progress;
 pub mod publish;
+pub mod store;
 pub mod write;
 
 pub use build::{

@@ -196,6 +196,9 @@ pub struct Identified {
     pub uuid: Option<[u8; 16]>,
     /// The slice of a fat file: (offset, size) in the file; `None` = the whole file.
     pub slice: Option<(u64, u64)>,
+    /// Its addresses are those of one boot or one process: the same build-id does
+    /// not make them the same.
+    pub at_run_time: bool,
 }
 
 /// The identity of an input, without reading its symbols; nothing in it for
@@ -210,7 +213,10 @@ pub fn identify(path: &Path, data: &[u8], options: &ReadOptions) -> Result<Ident
     } else if macho::is_macho(data) {
         macho::identify(path, data, options)
     } else {
-        Ok(Identified::default())
+        let at_run_time =
+            jitdump::is_jitdump(data) || is_perf_map(path, data) || kallsyms::is_kallsyms(data);
+        let build_id = kallsyms::running::build_id(path);
+        Ok(Identified { build_id, at_run_time, ..Identified::default() })
     }
 }
 
@@ -231,7 +237,7 @@ pub fn read_bytes<'store>(
         macho::read(path, data, store, options)
     } else if jitdump::is_jitdump(data) {
         jitdump::read(path, data)
-    } else if perf_map::is_perf_map_name(path) || perf_map::is_perf_map(data) {
+    } else if is_perf_map(path, data) {
         perf_map::read(path, data)
     } else if kallsyms::is_kallsyms(data) {
         kallsyms::read(path, data, store, options)
@@ -245,6 +251,11 @@ pub fn read_bytes<'store>(
             advice: "give the binary itself, not an archive or a package of it",
         })
     }
+}
+
+/// True for a perf map by its name or its contents.
+fn is_perf_map(path: &Path, data: &[u8]) -> bool {
+    perf_map::is_perf_map_name(path) || perf_map::is_perf_map(data)
 }
 
 /// True when the first bytes are those of a format that is read here.

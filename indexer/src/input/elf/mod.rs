@@ -56,6 +56,7 @@ mod versions;
 mod tests;
 
 pub(super) use machine::by_number as machine_by_number;
+pub(super) use notes::build_id_in_notes;
 
 /// True when the bytes start like ELF.
 #[must_use]

@@ -102,7 +102,7 @@ pub(super) fn identify(
     let chosen = fat::choose(path, data, options)?;
     let uuid = fat::identity(chosen.bytes).and_then(|(_, uuid)| uuid);
     let slice = chosen.is_slice.then_some((chosen.offset, bytes::length(chosen.bytes)));
-    Ok(Identified { build_id: None, uuid, slice })
+    Ok(Identified { build_id: None, uuid, slice, at_run_time: false })
 }
 
 /// Reads one thin image; `offset` is where it lies in the file, for messages.
