@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use symidx::format::{
-    CONTAINER_ELF, CONTAINER_KALLSYMS, CONTAINER_MACHO, SEGMENT_EXECUTE, SEGMENT_READ,
-    SEGMENT_WRITE, SectionId, VERSION,
+    CONTAINER_ELF, CONTAINER_JITDUMP, CONTAINER_KALLSYMS, CONTAINER_MACHO, CONTAINER_PERF_MAP,
+    SEGMENT_EXECUTE, SEGMENT_READ, SEGMENT_WRITE, SectionId, VERSION,
 };
 use symidx::{Corrupt, Index, LineCounts, Section, metadata};
 use symidx_indexer::hex;
@@ -305,6 +305,8 @@ fn container(index: &Index<'_>) -> &'static str {
         CONTAINER_ELF => "ELF",
         CONTAINER_MACHO => "Mach-O",
         CONTAINER_KALLSYMS => "kallsyms",
+        CONTAINER_PERF_MAP => "perf map",
+        CONTAINER_JITDUMP => "jitdump",
         _ => "unknown",
     }
 }

@@ -14,7 +14,7 @@ use std::time::Instant;
 use symidx::{Index, format};
 use symidx_indexer::input::{self, Identified, ReadOptions};
 use symidx_indexer::model::Store;
-use symidx_indexer::{BuildOptions, build_bytes, hex};
+use symidx_indexer::{BuildOptions, build_bytes, hex, store};
 
 use crate::failure::Failure;
 use crate::options::ReadArgs;
@@ -180,7 +180,7 @@ impl<'d> Binary<'d> {
     pub(crate) fn is_same_build(&self, index: &Index<'_>) -> bool {
         match (self.id(), stated_id(index)) {
             // strip keeps the id: the index of the unstripped file serves both.
-            (Some(id), Some(recorded)) => id == recorded,
+            (Some(id), Some(recorded)) if !self.identified.at_run_time => id == recorded,
             _ => self.is_same(index),
         }
     }
@@ -201,13 +201,15 @@ impl<'d> Binary<'d> {
 
     /// `DIR/.build-id/xx/yyyy.symidx`: by build-id or UUID, else by BLAKE3.
     pub(crate) fn store_path(&self, directory: &Path) -> PathBuf {
-        // A directory and a name need two bytes.
-        let id = match self.id().filter(|id| id.len() >= 2) {
-            Some(id) => hex(id),
-            None => hex(self.hash()),
+        let kind = match self.identified.at_run_time {
+            true => store::Kind::Kallsyms,
+            false => store::Kind::File,
         };
-        let (first, rest) = id.split_at_checked(2).unwrap_or((&id, ""));
-        directory.join(".build-id").join(first).join(format!("{rest}.symidx"))
+        // A directory and a name need two bytes.
+        match self.id().filter(|id| id.len() >= 2) {
+            Some(id) => store::place(directory, id, kind),
+            None => store::place(directory, self.hash(), store::Kind::File),
+        }
     }
 }
 

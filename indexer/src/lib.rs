@@ -20,6 +20,7 @@ pub mod normalise;
 pub mod parallel;
 pub mod progress;
 pub mod publish;
+pub mod store;
 pub mod write;
 
 pub use build::{

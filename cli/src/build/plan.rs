@@ -25,6 +25,8 @@ pub(super) struct Job {
     pub(super) output: PathBuf,
     /// Where a copy of it goes.
     pub(super) copy: Option<PathBuf>,
+    /// The store that one of them is in; a file without an id gets a link there.
+    pub(super) store: Option<PathBuf>,
     /// How to build it.
     pub(super) options: BuildOptions,
     /// Found in a directory: having no symbols, or the build-id of an earlier
@@ -142,6 +144,7 @@ impl Job {
             input,
             output,
             copy: None,
+            store: args.store.clone(),
             options: BuildOptions {
                 read: read.read_options(),
                 code_only: args.code_only,
@@ -181,6 +184,10 @@ impl Job {
                 }
             }
         }
+        if self.copy.is_none() && is_pseudo(&self.output) {
+            self.refuse("expected -o FILE or --store DIR, since nothing can be written beside this input; give one of them");
+            return;
+        }
         let read = &self.options.read;
         let files = std::iter::once(&self.input).chain(&read.debug_files).chain(&read.modules);
         if let Some(file) = files.clone().find(|file| is_same_file(file, &self.output)) {
@@ -200,6 +207,11 @@ impl Job {
             ));
         }
     }
+}
+
+/// True for a path in a file system that the kernel makes up.
+fn is_pseudo(path: &Path) -> bool {
+    path.starts_with("/proc") || path.starts_with("/sys")
 }
 
 /// The place of an input's index in the store.

@@ -16,6 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use jobserver::Client;
 use symidx_indexer::parallel::{Budget, estimate, memory_each, threads_each};
 use symidx_indexer::publish::publish;
+use symidx_indexer::store::{self, FileState};
 use symidx_indexer::{BuildOptions, BuildReport, Status, build_file};
 
 use super::BuildArgs;
@@ -213,21 +214,29 @@ fn run_job(job: &Job, options: &BuildOptions) -> Result<BuildReport, Fault> {
         return Err(Fault::new(String::new()));
     }
     let places = std::iter::once(&job.output).chain(&job.copy);
-    for directory in places.filter(|place| in_store(place)).filter_map(|place| place.parent()) {
+    for directory in
+        places.filter(|place| store::is_place(place)).filter_map(|place| place.parent())
+    {
         std::fs::create_dir_all(directory).map_err(|error| {
             Fault::new(format!("{}: cannot create: {error}", directory.display()))
         })?;
     }
-    let report = build_file(&job.input, &job.output, options)?;
+    let state = || FileState::of(&std::fs::metadata(&job.input).ok()?);
+    let before = state();
+    let mut report = build_file(&job.input, &job.output, options)?;
     if let Some(copy) = &job.copy {
         publish_copy(&job.output, copy)?;
     }
+    if let (Some(store), Some(file)) = (&job.store, before.filter(|_| report.id.contains(':')))
+        && state().as_ref() == Some(&file)
+        && let Err(error) = file.publish(store, job.copy.as_ref().unwrap_or(&job.output))
+    {
+        report.warnings.push(format!(
+            "cannot make the link {}: {error}; the index will be found by hashing the file",
+            file.link(store).display()
+        ));
+    }
     Ok(report)
-}
-
-/// Directories are made in a store, and nowhere else: a mistyped -o is an error.
-fn in_store(path: &Path) -> bool {
-    path.components().any(|component| component.as_os_str() == ".build-id")
 }
 
 fn publish_copy(output: &Path, copy: &Path) -> Result<(), Fault> {
