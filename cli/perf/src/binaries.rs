@@ -6,12 +6,19 @@
 mod missing;
 mod own;
 mod places;
-#[cfg(test)]
-mod tests;
+#[cfg(all(test, unix))]
+#[allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that goes wrong should stop"
+)]
+pub(crate) mod tests;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use symidx_indexer::input::kallsyms::running::{KALLSYMS, kernel_build_id};
 use symidx_indexer::input::{self, ReadOptions};
 use symidx_indexer::model::Store;
 
@@ -205,8 +212,8 @@ impl Binaries {
         if let Some(copy) = self.places.by_id(id, "kallsyms").into_iter().find(|f| f.is_file()) {
             return Ok(text(copy, Proof::Path));
         }
-        if self.running && own::kernel_id().is_some_and(|own| id.is_of(&own)) {
-            return Ok(text(PathBuf::from(own::KALLSYMS), Proof::BuildId));
+        if self.running && kernel_build_id().is_some_and(|own| id.is_of(&own)) {
+            return Ok(text(PathBuf::from(KALLSYMS), Proof::BuildId));
         }
         Err(NotHere::Kernel { id: Some(*id) })
     }

@@ -11,6 +11,8 @@ mod report;
 mod walk;
 mod work;
 
+pub(crate) use anonymous::Sampler;
+
 use std::path::PathBuf;
 
 use clap::Args;

@@ -87,10 +87,14 @@ fn build_id_path(id: &BuildId) -> Option<PathBuf> {
 /// A path as a process that still runs sees it.
 pub(super) fn in_namespace(pid: i32, path: &[u8]) -> PathBuf {
     let path = path_of(path);
-    Path::new("/proc").join(pid.to_string()).join("root").join(path.strip_prefix("/").unwrap_or(&path))
+    Path::new("/proc")
+        .join(pid.to_string())
+        .join("root")
+        .join(path.strip_prefix("/").unwrap_or(&path))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -100,7 +104,7 @@ mod tests {
         let shown = |paths: Vec<PathBuf>| {
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
         };
-        let Some(id) = BuildId::new(&[0xab, 0xcd, 1]) else { return assert!(false) };
+        let id = BuildId::new(&[0xab, 0xcd, 1]).unwrap();
         assert_eq!(
             shown(places.by_id(&id, "elf")),
             [
