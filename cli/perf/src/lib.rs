@@ -10,6 +10,8 @@
 //! | every record, by time | [`Reader::open`], [`Reader::next_record`] |
 //! | every sample, its process and where its addresses lie | [`Session::open`], [`Session::next_sample`] |
 //! | every DSO of a profile, with samples and frames | [`Inventory::read`] |
+//! | the name of an address | [`Names::find`] |
+//! | every sample as text | [`script()`] |
 //!
 //! Records are never held all at once: perf writes round marks behind which nothing
 //! earlier follows, and where a file has none (or a round is larger than the buffer)
@@ -34,10 +36,12 @@ mod header;
 mod input;
 mod inventory;
 mod maps;
+mod names;
 mod order;
 mod processes;
 mod reader;
 mod record;
+mod script;
 mod session;
 
 pub use attr::Event;
@@ -47,6 +51,8 @@ pub use error::Error;
 pub use header::{FileId, Header};
 pub use inventory::{DsoUse, Inventory};
 pub use linux_perf_event_reader::{CpuMode, Endianness};
+pub use names::{Answer, NameOptions, Names, Opened, Reason, Spelling};
 pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
+pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};
 pub use session::{Counts, Located, Place, Session};
