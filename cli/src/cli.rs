@@ -46,7 +46,7 @@ pub(crate) enum Verb {
     Info(info::InfoArgs),
     /// Every symbol and name of an index, in a stable order.
     Dump(dump::DumpArgs),
-    /// Profiles of Linux perf: index their files, and more.
+    /// Recordings of perf: every sample named, in bounded memory.
     Perf(Box<perf::PerfArgs>),
     /// Check every promise of an index.
     Verify(verify::VerifyArgs),

@@ -12,6 +12,8 @@
 //! | every DSO of a profile, with samples and frames | [`Inventory::read`] |
 //! | the file of this machine with a DSO's code | [`Binaries::find`] |
 //! | an index of every DSO | [`index()`] |
+//! | the name of an address | [`Names::find`] |
+//! | every sample as text | [`script()`] |
 //!
 //! Records are never held all at once: perf writes round marks behind which nothing
 //! earlier follows, and where a file has none (or a round is larger than the buffer)
@@ -38,10 +40,12 @@ mod indexing;
 mod input;
 mod inventory;
 mod maps;
+mod names;
 mod order;
 mod processes;
 mod reader;
 mod record;
+mod script;
 mod session;
 
 pub use attr::Event;
@@ -53,6 +57,8 @@ pub use header::{FileId, Header};
 pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
 pub use linux_perf_event_reader::{CpuMode, Endianness};
+pub use names::{Answer, NameOptions, Names, Opened, Reason, Spelling};
 pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
+pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};
 pub use session::{Counts, Located, Place, Session};

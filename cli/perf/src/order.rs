@@ -315,7 +315,7 @@ mod tests {
             std::mem::take(&mut out).iter().map(|(time, _)| *time).collect::<Vec<_>>()
         };
         // The example in perf's own description of round marks.
-        assert_eq!(round(&[1, 2, 2, 3, 4]), [0; 0]);
+        assert_eq!(round(&[1, 2, 2, 3, 4]), [0u64; 0]);
         assert_eq!(round(&[3, 4, 5, 5, 6, 7]), [1, 2, 2, 3, 3, 4, 4]);
         assert_eq!(round(&[6, 7, 8, 8, 9, 10]), [5, 5, 6, 6, 7, 7]);
         order.finish();

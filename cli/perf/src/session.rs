@@ -183,6 +183,17 @@ impl<'a> Located<'a> {
         self.session.dsos.get(id)
     }
 
+    /// The event.
+    #[must_use]
+    pub fn event(&self) -> Option<&'a crate::Event> {
+        self.session.reader.header().events.get(self.sample.event)
+    }
+
+    /// The first address of the kernel's mapping that holds one.
+    pub(crate) fn kernel_start(&self, ip: u64) -> Option<u64> {
+        self.session.processes.kernel().find(ip).map(|map| map.start)
+    }
+
     /// Where an address of this sample's thread lies.
     #[inline]
     #[must_use]
