@@ -12,6 +12,7 @@
 //! | every DSO of a profile, with samples and frames | [`Inventory::read`] |
 //! | the file of this machine with a DSO's code | [`Binaries::find`] |
 //! | an index of every DSO | [`index()`] |
+//! | what naming a profile takes, beforehand | [`Names::budget`] |
 //! | the name of an address | [`Names::find`] |
 //! | every sample as text | [`script()`] |
 //!
@@ -57,7 +58,9 @@ pub use header::{FileId, Header};
 pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
 pub use linux_perf_event_reader::{CpuMode, Endianness};
-pub use names::{Answer, NameOptions, Names, Opened, Reason, Spelling};
+pub use names::{
+    ANONYMOUS_BYTES, Answer, Budget, DsoBudget, NameOptions, Names, Opened, Reason, Share, Spelling,
+};
 pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
 pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};

@@ -2,6 +2,7 @@
 //!
 //! One verb per file; what they do is in the crate `symidx-perf`.
 
+mod budget;
 mod index;
 mod profile;
 mod script;
@@ -18,6 +19,7 @@ use crate::ui::Ui;
                         EXAMPLES:\n  \
                         perf record -a -g -- sleep 10\n  \
                         symidx perf index                     index every file that has samples\n  \
+                        symidx perf budget                    the memory that naming it takes\n  \
                         symidx perf script -i perf.data -F comm,tid,time,ip,sym,dso\n  \
                         symidx perf script --folded > stacks"
 )]
@@ -31,6 +33,8 @@ pub(crate) struct PerfArgs {
 enum PerfVerb {
     /// An index for every file of it.
     Index(Box<index::IndexArgs>),
+    /// What naming it takes in memory, before it is done.
+    Budget(Box<budget::BudgetArgs>),
     /// Every sample, as `perf script` prints it.
     Script(Box<script::ScriptArgs>),
 }
@@ -39,6 +43,7 @@ enum PerfVerb {
 pub(crate) fn run(args: PerfArgs, ui: Ui) -> Result<u8, Failure> {
     match args.verb {
         PerfVerb::Index(args) => index::run(&args, ui),
+        PerfVerb::Budget(args) => budget::run(&args, ui),
         PerfVerb::Script(args) => script::run(&args, ui),
     }
 }

@@ -4,6 +4,7 @@
 //! Nothing per symbol is kept in memory.
 
 mod alias;
+mod budget;
 mod build;
 mod kernel;
 mod reason;
@@ -18,9 +19,9 @@ use symidx_indexer::demangle::Demangler;
 use crate::build_id::BuildId;
 use crate::dsos::{Dso, DsoId, DsoKind};
 use crate::error::Error;
-use crate::inventory::Inventory;
 use crate::session::{Place, Session};
 
+pub use budget::{ANONYMOUS_BYTES, Budget, DsoBudget, Share};
 pub use reason::Reason;
 
 /// Processes whose run-time code is named at a time.
@@ -170,38 +171,20 @@ impl Names {
         }
     }
 
-    /// Leaves out the indexes that `bound` bytes have no room for. Those that name most
-    /// frames per byte go in first: so each byte is worth most, and one large index of
-    /// few frames does not keep many small ones out. Reads the profile once.
+    /// Leaves out the indexes that `bound` bytes have no room for, as [`Names::budget`]
+    /// decides. Reads the profile once.
     ///
     /// # Errors
     /// As [`Session::next_sample`].
     pub fn choose(&mut self, session: &mut Session, most: usize, bound: u64) -> Result<(), Error> {
-        let inventory = Inventory::read(session, most)?;
-        let unbounded = self.options.max_bytes.take();
-        let mut sizes: Vec<(u64, u64, DsoId)> = Vec::new();
-        // The kernel and its modules share one index.
-        let mut kernel = (0u64, 0u64, Vec::new());
-        for used in inventory.dsos.iter().filter(|used| used.frames != 0) {
-            self.open(used.id, &used.dso, session);
-            let Opened::Index(bytes) = self.opened(used.id) else { continue };
-            match self.states.get(used.id.number()) {
-                Some(State::Kernel) => {
-                    kernel.0 = kernel.0.saturating_add(used.frames);
-                    kernel.1 = bytes;
-                    kernel.2.push(used.id);
+        let budget = self.budget(session, most, Some(bound))?;
+        for dso in budget.left_out() {
+            match dso.used.id {
+                DsoId::JIT => {
+                    let why = "its index does not fit the bound".to_owned();
+                    self.jit.insert(dso.used.pid, State::Missing(Reason::OverBudget, why));
                 }
-                _ => sizes.push((used.frames, bytes, used.id)),
-            }
-        }
-        sizes.extend(kernel.2.first().map(|&id| (kernel.0, kernel.1, id)));
-        let fits = most_frames_per_byte(&mut sizes, bound);
-        self.close_all();
-        self.options.max_bytes = unbounded;
-        for &(_, _, id) in sizes.get(fits..).unwrap_or(&[]) {
-            match kernel.2.first() == Some(&id) {
-                true => kernel.2.iter().for_each(|&id| self.exclude(id)),
-                false => self.exclude(id),
+                id => self.exclude(id),
             }
         }
         Ok(())
@@ -457,27 +440,6 @@ impl Names {
     }
 }
 
-/// Sorts DSOs (frames, bytes) by frames per byte, the fitting ones in front; how many
-/// fit. One that does not fit is passed over: a smaller one behind it may.
-fn most_frames_per_byte(sizes: &mut Vec<(u64, u64, DsoId)>, bound: u64) -> usize {
-    let worth = |&(frames, bytes, id): &(u64, u64, DsoId), other: &(u64, u64, DsoId)| {
-        let left = u128::from(frames).saturating_mul(other.1.into());
-        let right = u128::from(other.0).saturating_mul(bytes.into());
-        right.cmp(&left).then(id.cmp(&other.2))
-    };
-    sizes.sort_by(worth);
-    let mut left = bound;
-    let (fitting, rest): (Vec<_>, Vec<_>) = sizes.drain(..).partition(|&(_, bytes, _)| {
-        let fits = bytes <= left;
-        left = left.saturating_sub(if fits { bytes } else { 0 });
-        fits
-    });
-    let count = fitting.len();
-    sizes.extend(fitting);
-    sizes.extend(rest);
-    count
-}
-
 #[inline]
 fn answer<'a>(index: &'a Index<'static>, svma: Option<Svma>) -> Answer<'a> {
     let Some(svma) = svma else { return Answer::Unknown(Reason::NoSymbol) };
@@ -504,7 +466,7 @@ fn is_build(file: &Path, expected: BuildId) -> bool {
 }
 
 /// perf's rule for a map of run-time code: it is the user's own, or root's.
-fn is_trusted(file: &Path) -> bool {
+pub(crate) fn is_trusted(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(metadata) = file.metadata() else { return false };
     let own = std::fs::metadata("/proc/self").map(|own| own.uid());
