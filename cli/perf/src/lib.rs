@@ -15,6 +15,7 @@
 //! | what naming a profile takes, beforehand | [`Names::budget`] |
 //! | the name of an address | [`Names::find`] |
 //! | every sample as text | [`script()`] |
+//! | the heaviest symbols | [`report()`] |
 //!
 //! Records are never held all at once: perf writes round marks behind which nothing
 //! earlier follows, and where a file has none (or a round is larger than the buffer)
@@ -28,6 +29,7 @@
 //! attribute in the wrong order, and multiply a claimed length unchecked.
 #![deny(unsafe_code)]
 
+mod anonymous;
 mod attr;
 mod binaries;
 mod build_id;
@@ -46,6 +48,7 @@ mod order;
 mod processes;
 mod reader;
 mod record;
+mod report;
 mod script;
 mod session;
 
@@ -63,5 +66,6 @@ pub use names::{
 };
 pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
+pub use report::{MOST_ROWS, Report, ReportOptions, ReportRow, Weight, report};
 pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};
 pub use session::{Counts, Located, Place, Session};

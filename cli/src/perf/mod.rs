@@ -5,6 +5,7 @@
 mod budget;
 mod index;
 mod profile;
+mod report;
 mod script;
 
 use clap::{Args, Subcommand};
@@ -20,6 +21,7 @@ use crate::ui::Ui;
                         perf record -a -g -- sleep 10\n  \
                         symidx perf index                     index every file that has samples\n  \
                         symidx perf budget                    the memory that naming it takes\n  \
+                        symidx perf report                    its heaviest symbols\n  \
                         symidx perf script -i perf.data -F comm,tid,time,ip,sym,dso\n  \
                         symidx perf script --folded > stacks"
 )]
@@ -35,6 +37,8 @@ enum PerfVerb {
     Index(Box<index::IndexArgs>),
     /// What naming it takes in memory, before it is done.
     Budget(Box<budget::BudgetArgs>),
+    /// Its heaviest symbols.
+    Report(Box<report::ReportArgs>),
     /// Every sample, as `perf script` prints it.
     Script(Box<script::ScriptArgs>),
 }
@@ -44,6 +48,7 @@ pub(crate) fn run(args: PerfArgs, ui: Ui) -> Result<u8, Failure> {
     match args.verb {
         PerfVerb::Index(args) => index::run(&args, ui),
         PerfVerb::Budget(args) => budget::run(&args, ui),
+        PerfVerb::Report(args) => report::run(&args, ui),
         PerfVerb::Script(args) => script::run(&args, ui),
     }
 }
