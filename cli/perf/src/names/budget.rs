@@ -223,3 +223,61 @@ fn most_frames_per_byte(sizes: &mut Vec<(u64, u64, usize)>, bound: u64) -> usize
     sizes.extend(rest);
     count
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dsos::Dso;
+
+    fn dso(number: usize, frames: u64, share: Share) -> DsoBudget {
+        let dso = Dso {
+            name: b"x".as_slice().into(),
+            kind: DsoKind::File,
+            build_id: None,
+            path: std::rc::Rc::default(),
+        };
+        let used = DsoUse { dso, id: DsoId::at(number), samples: frames, frames, pid: -1 };
+        DsoBudget { used, share }
+    }
+
+    fn shares(dsos: &[DsoBudget]) -> Vec<Share> {
+        dsos.iter().map(|dso| dso.share.clone()).collect()
+    }
+
+    #[test]
+    fn the_most_frames_per_byte_fit_first() {
+        let mut dsos = [
+            dso(1, 10, Share::Index(1000)),
+            dso(2, 10, Share::Index(10)),
+            dso(3, 1, Share::Index(100)),
+            dso(4, 7, Share::Unknown(Reason::NoIndex, String::new())),
+        ];
+        leave_out(&mut dsos, None, 110);
+        // The large one is passed over, and what is behind it is let in.
+        let unknown = Share::Unknown(Reason::NoIndex, String::new());
+        let [out, first, second] = [Share::LeftOut(1000), Share::Index(10), Share::Index(100)];
+        assert_eq!(shares(&dsos), [out, first, second, unknown]);
+        leave_out(&mut dsos, None, 0);
+        assert_eq!(dsos.iter().filter(|d| matches!(d.share, Share::Index(_))).count(), 0);
+    }
+
+    #[test]
+    fn the_frames_of_modules_count_for_the_kernels_index() {
+        let all = || {
+            [dso(1, 5, Share::Index(100)), dso(2, 1, Share::Index(100)), dso(3, 9, Share::Shared)]
+        };
+        let mut dsos = all();
+        leave_out(&mut dsos, Some(1), 100);
+        assert_eq!(shares(&dsos), [Share::LeftOut(100), Share::Index(100), Share::Shared]);
+        let mut dsos = all();
+        leave_out(&mut dsos, Some(1), 99);
+        assert_eq!(shares(&dsos), [100, 100, 0].map(Share::LeftOut));
+    }
+
+    #[test]
+    fn nothing_is_left_out_of_a_bound_that_is_large_enough() {
+        let mut dsos = [dso(1, 0, Share::Index(u64::MAX)), dso(2, u64::MAX, Share::Index(0))];
+        leave_out(&mut dsos, None, u64::MAX);
+        assert_eq!(shares(&dsos), [Share::Index(u64::MAX), Share::Index(0)]);
+    }
+}
