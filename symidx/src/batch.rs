@@ -21,7 +21,7 @@ impl<'a, I> Sorted<'a, I> {
         Self { view, addresses, area: view.hot, last: None }
     }
 
-    fn answer(&mut self, address: u64) -> Result<Option<Symbol<'a>>, Corrupt> {
+    pub(crate) fn answer(&mut self, address: u64) -> Result<Option<Symbol<'a>>, Corrupt> {
         if address.wrapping_sub(self.area.base) >= self.area.size {
             match self.view.area_at(address)? {
                 Some(area) => (self.area, self.last) = (area, None),

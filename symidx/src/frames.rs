@@ -179,6 +179,12 @@ impl<'a> Frames<'a> {
         self.symbol
     }
 
+    /// True when there is neither a symbol nor a line, or all frames were taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.node == NONE && !(self.symbol_only && self.symbol.is_some())
+    }
+
     #[inline(always)]
     fn at_node(&mut self, at: u32) -> Result<Frame<'a>, Corrupt> {
         // What comes next is known only once this node was read.

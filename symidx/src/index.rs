@@ -15,7 +15,7 @@ use crate::format::{
 use crate::frames::Frames;
 use crate::names::{Name, NameRef, Walk, split};
 use crate::open::{View, index};
-use crate::owner::Held;
+use crate::sys::Held;
 
 /// An open index. `Send + Sync`; queries take `&self`, allocate nothing, take
 /// no lock and make no system call, so they may run in a signal handler.
@@ -40,7 +40,7 @@ use crate::owner::Held;
 pub struct Index<'a> {
     pub(crate) view: Held<View<'a>>,
     #[cfg(feature = "std")]
-    pub(crate) _owner: crate::owner::Owner,
+    pub(crate) _owner: crate::sys::Owner,
 }
 
 impl fmt::Debug for Index<'_> {
@@ -182,7 +182,7 @@ impl<'a> Index<'a> {
         Ok(Self {
             view: Held::new(View::open(bytes)?),
             #[cfg(feature = "std")]
-            _owner: crate::owner::Owner::Borrowed,
+            _owner: crate::sys::Owner::Borrowed,
         })
     }
 
@@ -569,12 +569,20 @@ impl<'a> Index<'a> {
     /// (text and data may share a page of the file).
     #[must_use]
     pub fn svma_of(&self, offset: FileOffset) -> Option<Svma> {
+        self.svma_in_mapping(offset, true)
+    }
+
+    /// The svma of a file offset in a mapping that is executable or is not:
+    /// text and data may share a page of the file, and the mapping tells which
+    /// of them is meant. The other segment where only that holds the offset.
+    #[must_use]
+    pub fn svma_in_mapping(&self, offset: FileOffset, executable: bool) -> Option<Svma> {
         let inside = |segment: &&Segment| {
             offset.0.wrapping_sub(segment.file_offset.get()) < segment.file_size.get()
         };
-        let executable = |segment: &&Segment| segment.flags.get() & SEGMENT_EXECUTE != 0;
+        let same = |segment: &&Segment| (segment.flags.get() & SEGMENT_EXECUTE != 0) == executable;
         let mut holding = self.view.segments.iter().filter(inside);
-        let segment = match holding.clone().find(executable) {
+        let segment = match holding.clone().find(same) {
             Some(segment) => segment,
             None => holding.next()?,
         };

@@ -21,6 +21,7 @@
 //! | `std` | with `mmap` | [`Index::read`] |
 //! | `mmap` | yes | [`Index::map`] |
 //! | `verify` | yes | the hashes in [`Index::verify`] |
+//! | `process` | no | [`process`]: modules of processes, stores of indexes, run-time addresses → symbols (Unix) |
 //! | `demangle` | no | `Name::demangle`: Rust names as people wrote them, without heap |
 //! | `metadata` | no | `metadata::read`: provenance, what was dropped and why |
 #![no_std]
@@ -46,8 +47,10 @@ mod lines;
 pub mod metadata;
 mod names;
 mod open;
-mod owner;
+#[cfg(all(feature = "process", unix))]
+pub mod process;
 mod search;
+mod sys;
 mod verify;
 
 pub use address::{FileOffset, ImageSectionId, Svma};

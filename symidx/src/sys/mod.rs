@@ -1,13 +1,19 @@
-//! Who owns the bytes of an index. The only module with `unsafe`.
+//! The only module with `unsafe`: who owns the bytes of an index, and what the
+//! loader says about this process.
 //!
 //! [`Held`] wraps the view of every index; `files` holds the bytes of indexes
-//! that own them. Nothing here reads an index.
+//! that own them; `loader` asks `dl_iterate_phdr`, `dyld` the loader of macOS.
+//! Nothing here reads an index.
 
 use core::mem::MaybeUninit;
 use core::ops::Deref;
 
 #[cfg(feature = "std")]
 mod files;
+#[cfg(all(feature = "process", unix, not(target_vendor = "apple")))]
+pub(crate) mod loader;
+#[cfg(all(feature = "process", unix))]
+pub(crate) use files::Access;
 #[cfg(feature = "std")]
 pub(crate) use files::Owner;
 

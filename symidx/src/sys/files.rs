@@ -13,7 +13,7 @@ use std::vec::Vec;
 use crate::error::OpenError;
 use crate::index::Index;
 use crate::open::View;
-use crate::owner::Held;
+use crate::sys::Held;
 
 /// Keeps the bytes of an index alive. Never read again, only dropped.
 pub(crate) enum Owner {
@@ -111,14 +111,87 @@ impl Index<'static> {
         let file = std::fs::File::open(path)?;
         // SAFETY: the caller promises that the file does not change.
         let map = unsafe { memmap2::Mmap::map(&file) }?;
+        Self::from_map(map)
+    }
+
+    #[cfg(feature = "mmap")]
+    fn from_map(map: memmap2::Mmap) -> Result<Self, OpenError> {
         // Lookups touch single pages: reading ahead would only evict others.
         // Advice that the system does not take costs nothing.
         #[cfg(unix)]
         let _ = map.advise(memmap2::Advice::Random);
         // SAFETY: a map's bytes stay where they are when the `Mmap` moves and
-        // until it drops; as above, the view never outlives it.
+        // until it drops; as above, the view never outlives it. That they do
+        // not change is the promise of whoever mapped them.
+        #[allow(unsafe_code)]
         let view = View::open(unsafe { detach(&map) })?;
         Ok(Self { view: Held::new(view), _owner: Owner::Map { _map: map } })
+    }
+}
+
+/// How a store opens index files: mapped, by the promise of whoever made the
+/// store, or copied.
+#[cfg(all(feature = "process", unix))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    mapped: bool,
+}
+
+#[cfg(all(feature = "process", unix))]
+impl Access {
+    /// Copies: no promise is needed.
+    pub(crate) fn read() -> Self {
+        Self { mapped: false }
+    }
+
+    pub(crate) fn is_read(self) -> bool {
+        !self.mapped
+    }
+
+    /// The index in `size` bytes from `offset` on.
+    pub(crate) fn open(
+        self,
+        file: &std::fs::File,
+        offset: u64,
+        size: u64,
+    ) -> Result<Index<'static>, OpenError> {
+        let end =
+            offset.checked_add(size).filter(|&end| file.metadata().is_ok_and(|m| end <= m.len()));
+        let Some(size) = usize::try_from(size).ok().filter(|_| end.is_some()) else {
+            return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
+        };
+        if !self.mapped || size == 0 {
+            let mut bytes = std::vec![0; size];
+            std::os::unix::fs::FileExt::read_exact_at(file, &mut bytes, offset)?;
+            return Index::from_vec(bytes);
+        }
+        // SAFETY: whoever made a store that maps promised that the files do not change.
+        #[allow(unsafe_code)]
+        let map = unsafe { memmap2::MmapOptions::new().offset(offset).len(size).map(file) }?;
+        Index::from_map(map)
+    }
+}
+
+#[cfg(all(feature = "process", unix))]
+impl crate::process::Store {
+    /// A store that maps indexes: a few microseconds and no heap for each, and
+    /// only what lookups touch is ever read.
+    ///
+    /// # Safety
+    /// As [`Index::map`]: while an index is open, no process may change or
+    /// truncate its file. `symidx build` replaces files by rename and never
+    /// edits them. Where others may write to the places of the store, use
+    /// [`Store::read`](crate::process::Store::read).
+    ///
+    /// ```
+    /// // SAFETY: indexes are replaced by rename only.
+    /// let store = unsafe { symidx::process::Store::mapped() };
+    /// # assert!(!store.is_read());
+    /// ```
+    #[must_use]
+    #[allow(unsafe_code)]
+    pub unsafe fn mapped() -> Self {
+        Self::new(Access { mapped: true })
     }
 }
 

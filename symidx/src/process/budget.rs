@@ -1,0 +1,29 @@
+//! Memory bounds, known before the first lookup.
+
+use std::vec::Vec;
+
+use crate::process::store::Missing;
+
+/// What a resolver can need in memory at most, whatever is asked of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Budget {
+    /// Anonymous bytes: modules, slots, and the indexes themselves where the
+    /// store reads them. Does not grow with the number of lookups.
+    pub anonymous_bytes: u64,
+    /// Bytes of mapped indexes, each counted once: page cache that the system
+    /// takes back when it needs to.
+    pub mapped_bytes: u64,
+    /// Every module, in [`Modules::iter`](crate::process::Modules::iter)'s order.
+    pub modules: Vec<ModuleBudget>,
+}
+
+/// One module's share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModuleBudget {
+    /// Its number.
+    pub module: u32,
+    /// Bytes of its index, or why its addresses will be unknown.
+    pub index: Result<u64, Missing>,
+}

@@ -1,0 +1,206 @@
+//! `/proc/PID/maps`: its text in, mappings out.
+//!
+//! Reads one line at a time and borrows from it. Never touches the process.
+
+use core::fmt;
+
+/// One line of `/proc/PID/maps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mapping<'t> {
+    /// First address.
+    pub start: u64,
+    /// Address after the last.
+    pub end: u64,
+    /// True for code.
+    pub executable: bool,
+    /// File offset of the first byte.
+    pub file_offset: u64,
+    /// Device, as `major << 32 | minor`.
+    pub device: u64,
+    /// Inode; 0 = no file.
+    pub inode: u64,
+    /// A path, a name in brackets, or nothing; a line feed in it reads `\012`.
+    pub name: &'t [u8],
+}
+
+/// What a mapping holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    File,
+    Vdso,
+    Anonymous,
+}
+
+/// What follows the path of a file that was unlinked.
+const DELETED: &[u8] = b" (deleted)";
+
+impl<'t> Mapping<'t> {
+    /// Reads `start-end perms offset device inode  name`.
+    ///
+    /// ```
+    /// let line = b"7f0015000-7f0025000 r-xp 00002000 08:01 42   /a dir/c.so";
+    /// let mapping = symidx::process::Mapping::parse(line).unwrap();
+    /// assert_eq!((mapping.file_offset, mapping.name), (0x2000, &b"/a dir/c.so"[..]));
+    /// ```
+    #[must_use]
+    pub fn parse(line: &'t [u8]) -> Option<Self> {
+        let (range, rest) = word(line)?;
+        let (permissions, rest) = word(rest)?;
+        let (offset, rest) = word(rest)?;
+        let (device, rest) = word(rest)?;
+        let (inode, rest) = word(rest)?;
+        let (start, end) = pair(range, b'-')?;
+        let (major, minor) = pair(device, b':')?;
+        Some(Self {
+            start: hex(start)?,
+            end: hex(end)?,
+            executable: permissions.get(2) == Some(&b'x'),
+            file_offset: hex(offset)?,
+            device: hex(major)?.checked_shl(32)? | hex(minor)?,
+            inode: core::str::from_utf8(inode).ok()?.parse().ok()?,
+            name: rest.trim_ascii(),
+        })
+    }
+
+    /// The path of its file as it was when mapped, and whether it was unlinked since.
+    #[must_use]
+    pub fn path(&self) -> (&'t [u8], bool) {
+        match self.name.strip_suffix(DELETED) {
+            Some(path) => (path, true),
+            None => (self.name, false),
+        }
+    }
+
+    /// Shared memory and device mappings have a path, but no file that holds symbols.
+    pub(crate) fn content(&self) -> Content {
+        match self.name {
+            b"[vdso]" => Content::Vdso,
+            [] | [b'[', ..] | [b'/', b'/', ..] => Content::Anonymous,
+            [b'/', b'd', b'e', b'v', b'/', ..] | [b'/', b'S', b'Y', b'S', b'V', ..] => {
+                Content::Anonymous
+            }
+            name if name.starts_with(b"/memfd:") && self.inode == 0 => Content::Anonymous,
+            _ => Content::File,
+        }
+    }
+}
+
+/// A line that is not one of `/proc/PID/maps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapsError {
+    /// Its number, from 1.
+    pub line: u32,
+}
+
+impl fmt::Display for MapsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "line {}: expected a line of /proc/PID/maps (`start-end perms offset dev inode path`), found something else; record the text again",
+            self.line
+        )
+    }
+}
+
+impl core::error::Error for MapsError {}
+
+/// Every mapping of the text, in its order; blank lines are skipped.
+pub(crate) fn mappings(text: &[u8]) -> impl Iterator<Item = Result<Mapping<'_>, MapsError>> {
+    (1u32..).zip(text.split(|&byte| byte == b'\n')).filter_map(|(line, bytes)| {
+        match bytes.trim_ascii().is_empty() {
+            true => None,
+            false => Some(Mapping::parse(bytes).ok_or(MapsError { line })),
+        }
+    })
+}
+
+/// The path with the kernel's `\012` read as the line feed that it stands for.
+pub(crate) fn unescape(path: &[u8]) -> std::vec::Vec<u8> {
+    let mut bytes = std::vec::Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((&first, after)) = rest.split_first() {
+        rest = match rest.strip_prefix(b"\\012") {
+            Some(after) => {
+                bytes.push(b'\n');
+                after
+            }
+            None => {
+                bytes.push(first);
+                after
+            }
+        };
+    }
+    bytes
+}
+
+/// The first word of a line, and what follows it.
+fn word(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = line.trim_ascii_start();
+    let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
+    line.split_at_checked(end).filter(|(word, _)| !word.is_empty())
+}
+
+fn pair(text: &[u8], between: u8) -> Option<(&[u8], &[u8])> {
+    let at = text.iter().position(|&byte| byte == between)?;
+    let (left, right) = text.split_at_checked(at)?;
+    Some((left, right.get(1..)?))
+}
+
+/// Hex digits, 64 bits at most.
+pub(crate) fn hex(digits: &[u8]) -> Option<u64> {
+    let text = core::str::from_utf8(digits).ok().filter(|text| !text.starts_with('+'))?;
+    u64::from_str_radix(text, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_whole() {
+        let line =
+            b"7f0000015000-7f0000025000 r-xp 00002000 08:01 42     /a dir/b\\012c.so (deleted)";
+        let mapping = Mapping::parse(line).unwrap();
+        assert_eq!((mapping.start, mapping.end), (0x7f00_0001_5000, 0x7f00_0002_5000));
+        assert!(mapping.executable);
+        assert_eq!((mapping.file_offset, mapping.device, mapping.inode), (0x2000, 8 << 32 | 1, 42));
+        assert_eq!(mapping.path(), (&b"/a dir/b\\012c.so"[..], true));
+        assert_eq!(unescape(mapping.path().0), b"/a dir/b\nc.so");
+        assert_eq!(mapping.content(), Content::File);
+    }
+
+    #[test]
+    fn what_holds_no_file_is_told_apart() {
+        for (name, content) in [
+            ("[vdso]", Content::Vdso),
+            ("[heap]", Content::Anonymous),
+            ("", Content::Anonymous),
+            ("//anon", Content::Anonymous),
+            ("/dev/zero (deleted)", Content::Anonymous),
+            ("/SYSV00000000 (deleted)", Content::Anonymous),
+            ("/lib/x.so", Content::File),
+        ] {
+            let line = std::format!("10-20 r-xp 0 00:00 7    {name}");
+            assert_eq!(Mapping::parse(line.as_bytes()).unwrap().content(), content, "{name}");
+        }
+    }
+
+    #[test]
+    fn other_text_is_refused_with_its_line() {
+        let text = b"10-20 r-xp 0 00:00 0 \n\n20-30 r-xp zz 00:00 0\n";
+        let all: std::vec::Vec<_> = mappings(text).collect();
+        assert_eq!(all.len(), 2);
+        assert_eq!(all.get(1).copied().unwrap(), Err(MapsError { line: 3 }));
+        for line in [
+            "",
+            "10",
+            "10-20",
+            "+10-20 r 0 0:0 0",
+            "10-20 r 0 0:0 -1",
+            "10-1ffffffffffffffff0 r 0 0:0 0",
+        ] {
+            assert!(Mapping::parse(line.as_bytes()).is_none(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Modules: which file a run-time address belongs to.
+//!
+//! In: what the loader or `/proc` says about a process, once. Out: per address
+//! its module, svma and file offset, by binary search over sorted spans: no
+//! heap, no lock, no system call. Opens no index.
+
+use std::path::{Path, PathBuf};
+use std::vec::Vec;
+
+use crate::address::{FileOffset, Svma};
+use crate::process::id::Id;
+
+/// What a module is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ModuleKind {
+    /// An executable, a shared object, any other mapped file.
+    File,
+    /// The code that the kernel maps into every process.
+    Vdso,
+    /// Memory without a file: heap, stack, code that was made at run time.
+    Anonymous,
+}
+
+/// One file that a process has mapped.
+#[derive(Clone, Debug)]
+pub struct Module {
+    pub(crate) kind: ModuleKind,
+    pub(crate) path: PathBuf,
+    pub(crate) file: PathBuf,
+    pub(crate) id: Option<Id>,
+    pub(crate) inode: Option<u64>,
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Module {
+    /// Its path as the process knows it; a name in brackets, or empty, where
+    /// there is no file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The path that reaches the same file from here: through `/proc/PID/root`
+    /// for a process in another mount namespace, through `/proc/PID/map_files`
+    /// for a file that was deleted.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> ModuleKind {
+        self.kind
+    }
+
+    /// Its build-id or UUID, read from its mapped image.
+    #[must_use]
+    pub fn id(&self) -> Option<&Id> {
+        self.id.as_ref()
+    }
+
+    /// The inode of the mapped file, where that is known.
+    #[must_use]
+    pub fn inode(&self) -> Option<u64> {
+        self.inode
+    }
+
+    /// First run-time address of its first span, and the address after its last.
+    #[must_use]
+    pub fn range(&self) -> core::ops::Range<u64> {
+        self.start..self.end
+    }
+}
+
+/// Addresses that belong to one module and are moved by one distance.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) module: u32,
+    /// Run-time address − svma, where the image's headers told it.
+    pub(crate) bias: Option<u64>,
+    /// File offset of `start`; `None` where there is no file.
+    pub(crate) file_offset: Option<u64>,
+    pub(crate) executable: bool,
+}
+
+/// An address, and where it lies in its module.
+#[derive(Clone, Copy, Debug)]
+pub struct Located<'m> {
+    pub(crate) module: &'m Module,
+    pub(crate) number: u32,
+    pub(crate) span: Span,
+    pub(crate) address: u64,
+}
+
+impl<'m> Located<'m> {
+    /// The module.
+    #[must_use]
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    /// Its number: its place in [`Modules::iter`].
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// The address as the module's symbol table counts; `None` where only the
+    /// file offset is known: `Index::svma_of` converts it.
+    #[must_use]
+    pub fn svma(&self) -> Option<Svma> {
+        self.span.bias.map(|bias| Svma(self.address.wrapping_sub(bias)))
+    }
+
+    /// The offset in the module's file.
+    #[must_use]
+    pub fn file_offset(&self) -> Option<FileOffset> {
+        let into = self.address.checked_sub(self.span.start)?;
+        self.span.file_offset?.checked_add(into).map(FileOffset)
+    }
+
+    /// True in a mapping of code.
+    #[must_use]
+    pub fn is_executable(&self) -> bool {
+        self.span.executable
+    }
+}
+
+/// Where modules come from, so that changes can be noticed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin {
+    /// This process.
+    #[cfg(not(target_vendor = "apple"))]
+    Own(crate::sys::loader::Generation),
+    /// Another process, and a hash of its maps.
+    Process { pid: u32, digest: u64 },
+    /// A text: it never changes.
+    Text,
+}
+
+/// The modules of a process at one moment. `Send + Sync`; every question is
+/// answered without heap, lock or system call, so it may be asked in a signal
+/// handler or an allocator hook.
+///
+/// | task | call |
+/// |---|---|
+/// | this process | [`Modules::capture`] |
+/// | another one | [`Modules::from_pid`] |
+/// | a recorded `/proc/PID/maps` | [`Modules::from_maps`] |
+/// | address → module | [`Modules::find`] |
+/// | were libraries loaded or unloaded? | [`Modules::changed`] |
+///
+/// ```
+/// let modules = symidx::process::Modules::capture();
+/// let code = std::process::exit as *const () as usize as u64;
+/// let located = modules.find(code).unwrap();
+/// println!("{} {:x?}", located.module().path().display(), located.svma());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Modules {
+    /// Sorted; none overlap.
+    starts: Vec<u64>,
+    spans: Vec<Span>,
+    modules: Vec<Module>,
+    origin: Origin,
+}
+
+impl Modules {
+    /// From spans in any order; the later one of two that overlap wins.
+    pub(crate) fn new(spans: Vec<Span>, modules: Vec<Module>, origin: Origin) -> Self {
+        let spans = settle(spans);
+        let starts = spans.iter().map(|span| span.start).collect();
+        Self { starts, spans, modules, origin }
+    }
+
+    /// The module that holds a run-time address, and where in it that is.
+    #[must_use]
+    pub fn find(&self, address: u64) -> Option<Located<'_>> {
+        let after = self.starts.partition_point(|&start| start <= address);
+        let span = *self.spans.get(after.checked_sub(1)?)?;
+        let module = self.modules.get(usize::try_from(span.module).ok()?)?;
+        (address < span.end).then_some(Located { module, number: span.module, span, address })
+    }
+
+    /// Every module; a module's place here is its number.
+    pub fn iter(&self) -> core::slice::Iter<'_, Module> {
+        self.modules.iter()
+    }
+
+    /// The module with this number.
+    #[must_use]
+    pub fn get(&self, number: u32) -> Option<&Module> {
+        self.modules.get(usize::try_from(number).ok()?)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// True when there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+
+    /// Bytes of heap it holds.
+    pub(crate) fn own_bytes(&self) -> usize {
+        let paths = self.modules.iter().fold(0usize, |sum, module| {
+            let both = module.path.capacity().saturating_add(module.file.capacity());
+            sum.saturating_add(both)
+        });
+        paths
+            .saturating_add(self.starts.capacity().saturating_mul(size_of::<u64>()))
+            .saturating_add(self.spans.capacity().saturating_mul(size_of::<Span>()))
+            .saturating_add(self.modules.capacity().saturating_mul(size_of::<Module>()))
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        self.origin
+    }
+}
+
+impl<'m> IntoIterator for &'m Modules {
+    type Item = &'m Module;
+    type IntoIter = core::slice::Iter<'m, Module>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The spans sorted, none overlapping: where two do, the later one in the list
+/// wins, as a mapping replaces what it covers.
+fn settle(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.retain(|span| span.start < span.end);
+    let sorted = spans.is_sorted_by_key(|span| span.start)
+        && spans.iter().zip(spans.iter().skip(1)).all(|(a, b)| a.end <= b.start);
+    if sorted {
+        return spans;
+    }
+    let mut settled: std::collections::BTreeMap<u64, Span> = std::collections::BTreeMap::new();
+    for span in spans {
+        // The one before may reach into this one, and past it.
+        if let Some((&start, &before)) = settled.range(..span.start).next_back()
+            && before.end > span.start
+        {
+            settled.insert(start, Span { end: span.start, ..before });
+            if before.end > span.end {
+                settled.insert(span.end, before.from(span.end));
+            }
+        }
+        while let Some((&start, &covered)) = settled.range(span.start..span.end).next() {
+            settled.remove(&start);
+            if covered.end > span.end {
+                settled.insert(span.end, covered.from(span.end));
+            }
+        }
+        settled.insert(span.start, span);
+    }
+    settled.into_values().collect()
+}
+
+impl Span {
+    /// What is left of it from an address on.
+    fn from(self, start: u64) -> Self {
+        let into = start.wrapping_sub(self.start);
+        let file_offset = self.file_offset.map(|offset| offset.wrapping_add(into));
+        Self { start, file_offset, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn span(start: u64, end: u64, module: u32) -> Span {
+        Span { start, end, module, bias: None, file_offset: Some(start), executable: false }
+    }
+
+    proptest! {
+        #[test]
+        fn the_last_span_that_covers_an_address_wins(
+            ranges in proptest::collection::vec((0u64..40, 0u64..20), 0..12)
+        ) {
+            let spans: Vec<Span> = (0u32..).zip(&ranges)
+                .map(|(module, &(start, size))| span(start, start + size, module)).collect();
+            let settled = settle(spans.clone());
+            prop_assert!(settled.iter().zip(settled.iter().skip(1)).all(|(a, b)| a.end <= b.start));
+            for address in 0..64 {
+                let slow = spans.iter().rev().find(|s| (s.start..s.end).contains(&address));
+                let fast = settled.iter().find(|s| (s.start..s.end).contains(&address));
+                prop_assert_eq!(slow.map(|s| s.module), fast.map(|s| s.module));
+                let offset = fast.map(|s| s.file_offset.unwrap() + (address - s.start));
+                prop_assert_eq!(offset, fast.map(|_| address));
+            }
+        }
+    }
+}

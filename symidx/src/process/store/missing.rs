@@ -1,0 +1,113 @@
+//! Why a module has no index. Plain values: a reason costs no heap.
+
+use core::fmt;
+
+use crate::error::Violation;
+use crate::process::id::Id;
+
+/// Where an index was found that could not be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Where {
+    /// Beside the binary.
+    Beside,
+    /// In the binary's section `.symidx`.
+    Embedded,
+    /// In a directory.
+    Directory,
+    /// In perf's cache.
+    PerfCache,
+}
+
+impl fmt::Display for Where {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Beside => "the index beside the binary",
+            Self::Embedded => "the index in the binary's section .symidx",
+            Self::Directory => "the index in a store directory",
+            Self::PerfCache => "the index in perf's cache",
+        })
+    }
+}
+
+/// Why a module has no index that could be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Missing {
+    /// The module is no file: anonymous memory.
+    NoFile,
+    /// No place has one.
+    NotFound,
+    /// There is one, of another build.
+    Stale {
+        /// Where it is.
+        place: Where,
+        /// The index's; `None` = it states none.
+        found: Option<Id>,
+    },
+    /// There is one, and it cannot be opened.
+    Unusable {
+        /// Where it is.
+        place: Where,
+        /// What is wrong with it.
+        why: Unusable,
+    },
+    /// Opening it would go past the store's bounds.
+    OverBudget {
+        /// Its bytes.
+        bytes: u64,
+        /// What is left of the bound on bytes.
+        left: u64,
+    },
+}
+
+/// What is wrong with an index file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unusable {
+    /// The system refused, with this error.
+    Io(std::io::ErrorKind),
+    /// It is no index.
+    NotAnIndex,
+    /// It has another format version.
+    Version(u32),
+    /// It is damaged.
+    Broken(Violation),
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFile => f.write_str("memory without a file"),
+            Self::NotFound => f.write_str("no index found; build one: `symidx build`"),
+            Self::Stale { place, found: Some(id) } => write!(
+                f,
+                "{place} is of another build: expected the module's id, found {id}; build it again"
+            ),
+            Self::Stale { place, found: None } => write!(
+                f,
+                "{place} is of another build: expected one of this very file, found another; build it again"
+            ),
+            Self::Unusable { place, why } => write!(f, "{place} cannot be used: {why}"),
+            Self::OverBudget { bytes, left } => write!(
+                f,
+                "over budget: its index needs {bytes} bytes, {left} are left; raise the bound or evict others"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for Unusable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(kind) => write!(f, "{kind}"),
+            Self::NotAnIndex => f.write_str("expected a .symidx file, found something else"),
+            Self::Version(found) => write!(
+                f,
+                "expected format version {}, found {found}; build it again with this release",
+                crate::format::VERSION
+            ),
+            Self::Broken(violation) => violation.fmt(f),
+        }
+    }
+}
