@@ -15,6 +15,7 @@
 //! | stacks as `a;b;c` with their values | [`Profile::folded`] |
 //! | write it | [`Profile::write`] |
 //! | make one of addresses and values | [`Writer`] |
+//! | the same of this process, symbolized, in one call | `write_profile` (feature `process`, on by default) |
 //!
 //! Hostile input costs bounded memory ([`Limits`]), never a panic, and a damaged
 //! part costs only itself.
@@ -22,8 +23,11 @@
 
 mod damage;
 mod finder;
+mod flags;
 mod folded;
 mod functions;
+#[cfg(all(feature = "process", unix))]
+mod process;
 mod profile;
 mod proto;
 mod read;
@@ -37,6 +41,8 @@ mod write;
 mod writer;
 
 pub use damage::{Damage, Fault};
+#[cfg(all(feature = "process", unix))]
+pub use process::write_profile;
 pub use profile::Profile;
 pub use proto::{Function, Label, Line, Location, Mapping, Sample, ValueType};
 pub use read::{Limits, ReadError};

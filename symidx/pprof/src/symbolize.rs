@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, HashMap};
 use symidx::{Index, Symbol};
 
 use crate::finder::Finder;
+use crate::flags::{Touched, set_flags};
 use crate::functions::{Functions, NameHook, Naming, Part};
 use crate::profile::Profile;
-use crate::proto::{Line, Mapping};
+use crate::proto::{Line, Location, Mapping};
 use crate::report::{MappingReport, Report, Unknown};
 use crate::space::{MappingInfo, Place, Space, lookup_address};
 
@@ -108,8 +109,37 @@ impl<'n> Symbolizer<'n> {
         for group in wanted {
             run.group(&group, &mut open);
         }
-        run.flags();
+        let touched: Vec<_> = (run.reports.iter().zip(&run.inlined))
+            .map(|(report, &inlined)| Touched {
+                symbolized: report.symbolized > 0,
+                kept: report.kept > 0,
+                inlined,
+            })
+            .collect();
+        set_flags(run.profile, &touched);
         run.report()
+    }
+}
+
+impl Symbolizer<'_> {
+    pub(crate) fn wants(&self, location: &Location) -> bool {
+        self.force || location.line.is_empty()
+    }
+
+    /// Lines of the functions at one place, and whether inlined ones were known of.
+    pub(crate) fn lines(
+        &mut self,
+        profile: &mut Profile,
+        functions: &mut Functions,
+        index: &Index<'_>,
+        parts: &[Part<'_>],
+    ) -> (Vec<Line>, bool) {
+        // The function that the code is in, where only that is wanted.
+        let skip = if self.inlines { 0 } else { parts.len().saturating_sub(1) };
+        let known = self.inlines && parts.first().is_some_and(|part| part.file.is_some());
+        let parts = parts.iter().skip(skip);
+        let lines = parts.map(|part| functions.line(profile, index, part, &mut self.naming));
+        (lines.collect(), known)
     }
 }
 
@@ -147,7 +177,7 @@ impl Run<'_, '_> {
             }
             let Some(report) = self.reports.get_mut(position) else { continue };
             report.locations = report.locations.saturating_add(1);
-            if named && !self.symbolizer.force {
+            if !self.symbolizer.wants(location) {
                 report.kept = report.kept.saturating_add(1);
                 continue;
             }
@@ -229,18 +259,8 @@ impl Run<'_, '_> {
         let address = lookup_address(location);
         let place = space.place(index, address).ok_or(Unknown::NoSegment)?;
         let (frames, symbol) = ask(index, place)?;
-        // The function that the code is in, where only that is wanted.
-        let keep = if self.symbolizer.inlines { 0 } else { frames.len().saturating_sub(1) };
-        let known =
-            self.symbolizer.inlines && frames.first().is_some_and(|part| part.file.is_some());
-        let lines: Vec<Line> = frames
-            .iter()
-            .skip(keep)
-            .map(|part| {
-                let naming = &mut self.symbolizer.naming;
-                self.functions.line(self.profile, index, part, naming)
-            })
-            .collect();
+        let (lines, known) =
+            self.symbolizer.lines(self.profile, &mut self.functions, index, &frames);
         if let Some(inlined) = self.inlined.get_mut(position) {
             *inlined &= known;
         }
@@ -249,41 +269,6 @@ impl Run<'_, '_> {
             location.is_folded = symbol.is_some_and(|symbol| symbol.is_folded());
         }
         Ok(())
-    }
-
-    /// Says of each mapping that got names what all of its locations have.
-    fn flags(&mut self) {
-        let (with_name, with_file): (HashMap<u64, bool>, HashMap<u64, bool>) = (
-            self.profile
-                .functions
-                .iter()
-                .map(|f| (f.id, f.name != 0 || f.system_name != 0))
-                .collect(),
-            self.profile.functions.iter().map(|f| (f.id, f.filename != 0)).collect(),
-        );
-        let is = |map: &HashMap<u64, bool>, id| map.get(&id).copied().unwrap_or(false);
-        // Functions, files, line numbers.
-        let mut all: HashMap<u64, [bool; 3]> = HashMap::new();
-        for location in &self.profile.locations {
-            let [functions, files, numbers] = all.entry(location.mapping_id).or_insert([true; 3]);
-            let has = |what: &dyn Fn(&Line) -> bool| {
-                !location.line.is_empty() && location.line.iter().all(what)
-            };
-            *functions &= has(&|line| is(&with_name, line.function_id));
-            *files &= has(&|line| is(&with_file, line.function_id));
-            *numbers &= has(&|line| line.line != 0);
-        }
-        let mappings = self.profile.mappings.iter_mut().zip(&self.reports).zip(&self.inlined);
-        for ((mapping, report), &inlined) in
-            mappings.filter(|((_, report), _)| report.symbolized > 0)
-        {
-            let [functions, files, numbers] = all.get(&mapping.id).copied().unwrap_or_default();
-            mapping.has_functions = functions;
-            mapping.has_filenames = files;
-            mapping.has_line_numbers = numbers;
-            let before = report.kept == 0 || mapping.has_inline_frames;
-            mapping.has_inline_frames = functions && inlined && before;
-        }
     }
 
     fn report(self) -> Report {
