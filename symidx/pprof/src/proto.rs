@@ -46,7 +46,7 @@ pub struct Label {
 }
 
 /// A stretch of memory, and the part of a file that is mapped there.
-#[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct Mapping {
     /// Not 0.
     #[prost(uint64, tag = "1")]

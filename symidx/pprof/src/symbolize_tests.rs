@@ -134,6 +134,23 @@ fn a_mapping_has_functions_only_when_all_its_locations_have() {
     assert_eq!(short(&profile).get(2), Some(&vec!["function_0 :0".to_owned()]));
 }
 
+/// jemalloc_pprof states one mapping of everything for each segment of a file,
+/// and pprof takes the first one's flags for all: they must not be those of a
+/// mapping that merely has no location.
+#[test]
+fn mappings_that_are_alike_have_the_same_flags() {
+    let mut profile = profile(
+        &[("lines", START), ("lines", START), ("lines", START)],
+        &[(2, START + 0x1a4), (3, START + 0x220)],
+    );
+    let mut other = profile.clone();
+    Symbolizer::new().run(&mut profile, |mapping| golden(mapping.filename));
+    assert_eq!(flags(&profile), [[true; 4]; 3]);
+    other.locations.iter_mut().skip(1).for_each(|location| location.address = START + 0x19f);
+    Symbolizer::new().run(&mut other, |mapping| golden(mapping.filename));
+    assert_eq!(flags(&other), [[false; 4]; 3]);
+}
+
 #[test]
 fn names_are_short_and_the_linkage_name_is_kept() {
     let names = |symbolizer: &mut Symbolizer<'_>| {
