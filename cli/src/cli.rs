@@ -47,7 +47,7 @@ pub(crate) enum Verb {
     /// Every symbol and name of an index, in a stable order.
     Dump(dump::DumpArgs),
     /// Recordings of perf: every sample named, in bounded memory.
-    Perf(perf::PerfArgs),
+    Perf(Box<perf::PerfArgs>),
     /// Check every promise of an index.
     Verify(verify::VerifyArgs),
     /// Symbolize a pprof profile; draw its flame graph.

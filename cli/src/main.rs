@@ -66,7 +66,7 @@ fn run(cli: Cli, ui: Ui) -> Result<u8, Failure> {
         Verb::Find(args) => find::run(&args, ui),
         Verb::Info(args) => info::run(&args, ui),
         Verb::Dump(args) => dump::run(&args, ui),
-        Verb::Perf(args) => perf::run(args, ui),
+        Verb::Perf(args) => perf::run(*args, ui),
         Verb::Verify(args) => verify::run(&args, ui),
         Verb::Pprof(args) => pprof::run(&args, ui),
         Verb::Completions(args) => completions::run(&args),
