@@ -38,7 +38,12 @@ pub(crate) struct InfoArgs {
 
 /// Prints the facts.
 pub(crate) fn run(args: &InfoArgs, ui: Ui) -> Result<u8, Failure> {
-    let source = Source { file: &args.file, read: &args.read, store: args.store.as_deref() };
+    let source = Source {
+        file: &args.file,
+        read: &args.read,
+        store: args.store.as_deref(),
+        in_caches: false,
+    };
     let index = source::open(source, ui)?;
     let facts = Facts::gather(&index).map_err(|error| Failure::file(&args.file, error))?;
     let mut output = Output::default();

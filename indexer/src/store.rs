@@ -56,15 +56,6 @@ pub fn is_place(path: &Path) -> bool {
     path.components().any(|component| component.as_os_str() == BY_ID)
 }
 
-/// The user's own store: `$XDG_CACHE_HOME/symidx`, else `~/.cache/symidx`; nothing
-/// where neither is known. Relative paths do not count.
-#[must_use]
-pub fn user_cache() -> Option<PathBuf> {
-    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
-    let cache = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(cache.join("symidx"))
-}
-
 /// A file and its state, as the name of a link: device, inode, size, and the times
 /// of the last change of contents and of inode in nanoseconds, in lower-case hex
 /// with `-` between. Times before 1970 are negative numbers of 64 bits.

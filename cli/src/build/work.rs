@@ -128,6 +128,7 @@ fn again(
     if let Some(own) = report.inputs.first_mut() {
         own.clone_from(&job.input);
     }
+    link(job, &mut report);
     Ok(report)
 }
 
@@ -221,22 +222,29 @@ fn run_job(job: &Job, options: &BuildOptions) -> Result<BuildReport, Fault> {
             Fault::new(format!("{}: cannot create: {error}", directory.display()))
         })?;
     }
-    let state = || FileState::of(&std::fs::metadata(&job.input).ok()?);
-    let before = state();
     let mut report = build_file(&job.input, &job.output, options)?;
     if let Some(copy) = &job.copy {
         publish_copy(&job.output, copy)?;
     }
-    if let (Some(store), Some(file)) = (&job.store, before.filter(|_| report.id.contains(':')))
-        && state().as_ref() == Some(&file)
-        && let Err(error) = file.publish(store, job.copy.as_ref().unwrap_or(&job.output))
-    {
+    link(job, &mut report);
+    Ok(report)
+}
+
+/// A file without an id gets a link to its index in the store, unless it was
+/// changed since the job was planned.
+fn link(job: &Job, report: &mut BuildReport) {
+    let now = std::fs::metadata(&job.input).ok().as_ref().and_then(FileState::of);
+    let (Some(store), Some(file)) = (&job.store, &job.state) else { return };
+    let has_id = !report.id.starts_with("blake3:");
+    if has_id || now.as_ref() != Some(file) {
+        return;
+    }
+    if let Err(error) = file.publish(store, job.copy.as_ref().unwrap_or(&job.output)) {
         report.warnings.push(format!(
             "cannot make the link {}: {error}; the index will be found by hashing the file",
             file.link(store).display()
         ));
     }
-    Ok(report)
 }
 
 fn publish_copy(output: &Path, copy: &Path) -> Result<(), Fault> {

@@ -17,6 +17,7 @@ pub mod jitdump;
 pub mod kallsyms;
 mod live_code;
 pub mod macho;
+pub mod packed;
 pub mod perf_map;
 #[cfg(test)]
 mod rows;
@@ -161,10 +162,10 @@ pub fn read<'store>(
 pub struct Input<'store> {
     /// The file that is read.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Its bytes; those inside of it when it is packed.
     pub data: &'store [u8],
     /// The same file, for reading in order without filling the map; `None`
-    /// for pseudo files, whose bytes can be had only once.
+    /// for pseudo files, whose bytes can be had only once, and for packed ones.
     pub file: Option<&'store std::fs::File>,
 }
 
@@ -175,6 +176,10 @@ pub struct Input<'store> {
 pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, InputError> {
     let path = binary_of(path)?.into_owned();
     let (data, file) = map_and_file(&path, store, is_input)?;
+    // Its contents are the input then: size, hash and all.
+    if let Some(unpacked) = packed::unpack(&path, data)? {
+        return Ok(Input { path, data: store.keep(unpacked), file: None });
+    }
     Ok(Input { path, data, file: file.map(|file| store.keep_file(file)) })
 }
 
@@ -265,6 +270,7 @@ fn is_input(start: &[u8]) -> bool {
         || jitdump::is_jitdump(start)
         || kallsyms::is_kallsyms(start)
         || perf_map::is_perf_map(start)
+        || packed::is_packed(start)
 }
 
 /// Maps a file that belongs to an input and returns its bytes (empty for an
