@@ -4,24 +4,25 @@
 //! Nothing per symbol is kept in memory.
 
 mod alias;
+mod budget;
 mod build;
 mod kernel;
 mod reason;
+mod spelling;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use symidx::process::{Id, Missing, Store};
-use symidx::{FileOffset, Index, Name, Svma, Symbol};
-use symidx_indexer::demangle::Demangler;
+use symidx::{FileOffset, Index, Svma, Symbol};
 
 use crate::build_id::BuildId;
 use crate::dsos::{Dso, DsoId, DsoKind};
-use crate::error::Error;
-use crate::inventory::Inventory;
 use crate::session::{Place, Session};
 
 pub use reason::Reason;
+pub use spelling::Spelling;
+use spelling::shows_versions;
 
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
@@ -90,13 +91,16 @@ struct Opening {
     /// What to take off an address; for files nothing.
     slide: u64,
     bytes: u64,
+    /// Names in its symbol table have their versions.
+    versions: bool,
 }
 
 /// What an address is called.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer<'a> {
-    /// A symbol, the index it is in, and the address there.
-    Symbol(Symbol<'a>, &'a Index<'static>, Svma),
+    /// A symbol, the index it is in, the address there, and whether perf shows the
+    /// versions of names.
+    Symbol(Symbol<'a>, &'a Index<'static>, Svma, bool),
     /// The DSO's own name is that of all its code; the offset in it.
     Whole(u64),
     /// No name.
@@ -170,43 +174,6 @@ impl Names {
         }
     }
 
-    /// Leaves out the indexes that `bound` bytes have no room for. Those that name most
-    /// frames per byte go in first: so each byte is worth most, and one large index of
-    /// few frames does not keep many small ones out. Reads the profile once.
-    ///
-    /// # Errors
-    /// As [`Session::next_sample`].
-    pub fn choose(&mut self, session: &mut Session, most: usize, bound: u64) -> Result<(), Error> {
-        let inventory = Inventory::read(session, most)?;
-        let unbounded = self.options.max_bytes.take();
-        let mut sizes: Vec<(u64, u64, DsoId)> = Vec::new();
-        // The kernel and its modules share one index.
-        let mut kernel = (0u64, 0u64, Vec::new());
-        for used in inventory.dsos.iter().filter(|used| used.frames != 0) {
-            self.open(used.id, &used.dso, session);
-            let Opened::Index(bytes) = self.opened(used.id) else { continue };
-            match self.states.get(used.id.number()) {
-                Some(State::Kernel) => {
-                    kernel.0 = kernel.0.saturating_add(used.frames);
-                    kernel.1 = bytes;
-                    kernel.2.push(used.id);
-                }
-                _ => sizes.push((used.frames, bytes, used.id)),
-            }
-        }
-        sizes.extend(kernel.2.first().map(|&id| (kernel.0, kernel.1, id)));
-        let fits = most_frames_per_byte(&mut sizes, bound);
-        self.close_all();
-        self.options.max_bytes = unbounded;
-        for &(_, _, id) in sizes.get(fits..).unwrap_or(&[]) {
-            match kernel.2.first() == Some(&id) {
-                true => kernel.2.iter().for_each(|&id| self.exclude(id)),
-                false => self.exclude(id),
-            }
-        }
-        Ok(())
-    }
-
     fn close_all(&mut self) {
         self.states.clear();
         self.jit.clear();
@@ -241,7 +208,7 @@ impl Names {
             DsoKind::Module if opening.slide != 0 => None,
             _ => Some(kernel::svma(place.address, opening.slide)),
         };
-        answer(&opening.index, svma)
+        answer(opening, svma)
     }
 
     fn find_jit(&mut self, place: Place) -> Answer<'_> {
@@ -253,7 +220,7 @@ impl Names {
             self.jit.insert(place.pid, state);
         }
         match self.jit.get(&place.pid) {
-            Some(State::Open(opening)) => answer(&opening.index, Some(Svma(place.address))),
+            Some(State::Open(opening)) => answer(opening, Some(Svma(place.address))),
             Some(State::Missing(reason, _)) => Answer::Unknown(*reason),
             _ => Answer::Unknown(Reason::NoMapFile),
         }
@@ -453,36 +420,16 @@ impl Names {
             return State::Missing(Reason::OverBudget, why);
         }
         self.bytes = total;
-        State::Open(Box::new(Opening { index, slide, bytes }))
+        let versions = shows_versions(&index);
+        State::Open(Box::new(Opening { index, slide, bytes, versions }))
     }
 }
 
-/// Sorts DSOs (frames, bytes) by frames per byte, the fitting ones in front; how many
-/// fit. One that does not fit is passed over: a smaller one behind it may.
-fn most_frames_per_byte(sizes: &mut Vec<(u64, u64, DsoId)>, bound: u64) -> usize {
-    let worth = |&(frames, bytes, id): &(u64, u64, DsoId), other: &(u64, u64, DsoId)| {
-        let left = u128::from(frames).saturating_mul(other.1.into());
-        let right = u128::from(other.0).saturating_mul(bytes.into());
-        right.cmp(&left).then(id.cmp(&other.2))
-    };
-    sizes.sort_by(worth);
-    let mut left = bound;
-    let (fitting, rest): (Vec<_>, Vec<_>) = sizes.drain(..).partition(|&(_, bytes, _)| {
-        let fits = bytes <= left;
-        left = left.saturating_sub(if fits { bytes } else { 0 });
-        fits
-    });
-    let count = fitting.len();
-    sizes.extend(fitting);
-    sizes.extend(rest);
-    count
-}
-
 #[inline]
-fn answer<'a>(index: &'a Index<'static>, svma: Option<Svma>) -> Answer<'a> {
+fn answer(opening: &Opening, svma: Option<Svma>) -> Answer<'_> {
     let Some(svma) = svma else { return Answer::Unknown(Reason::NoSymbol) };
-    match index.lookup(svma) {
-        Ok(Some(symbol)) => Answer::Symbol(symbol, index, svma),
+    match opening.index.lookup(svma) {
+        Ok(Some(symbol)) => Answer::Symbol(symbol, &opening.index, svma, opening.versions),
         Ok(None) => Answer::Unknown(Reason::NoSymbol),
         Err(_) => Answer::Unknown(Reason::Damaged),
     }
@@ -509,52 +456,4 @@ fn is_trusted(file: &Path) -> bool {
     let Ok(metadata) = file.metadata() else { return false };
     let own = std::fs::metadata("/proc/self").map(|own| own.uid());
     metadata.is_file() && (metadata.uid() == 0 || own.is_ok_and(|own| own == metadata.uid()))
-}
-
-/// Which name of a symbol is shown, and how.
-#[derive(Debug)]
-pub struct Spelling {
-    demangler: Demangler,
-    demangle: bool,
-}
-
-impl Spelling {
-    /// Names demangled, or as they are.
-    #[must_use]
-    pub fn new(demangle: bool) -> Self {
-        Self { demangler: Demangler::new(demangle), demangle }
-    }
-
-    /// Appends the name that perf shows for a symbol.
-    pub fn symbol(&mut self, symbol: &Symbol<'_>, index: &Index<'_>, out: &mut Vec<u8>) {
-        let name = alias::perf_name(symbol, |name| self.length(name, index));
-        self.name(name.unwrap_or_else(|_| symbol.name()), index, out);
-    }
-
-    /// Appends a name: without parameters when it is demangled, as perf does.
-    pub fn name(&mut self, name: Name<'_>, index: &Index<'_>, out: &mut Vec<u8>) {
-        let bytes = name.as_bytes().unwrap_or(&[]);
-        if self.demangle {
-            if let Ok(Some(display)) = index.display_name(name) {
-                display.short().pieces().for_each(|piece| out.extend_from_slice(piece));
-                return;
-            }
-            if let Some(texts) = self.demangler.texts(bytes) {
-                out.extend_from_slice(texts.short);
-                return;
-            }
-        }
-        out.extend_from_slice(bytes);
-    }
-
-    fn length(&mut self, name: Name<'_>, index: &Index<'_>) -> usize {
-        let bytes = name.as_bytes().unwrap_or(&[]);
-        if !self.demangle {
-            return bytes.len();
-        }
-        match index.display_name(name) {
-            Ok(Some(display)) => display.short().len(),
-            _ => self.demangler.texts(bytes).map_or(bytes.len(), |texts| texts.short.len()),
-        }
-    }
 }
