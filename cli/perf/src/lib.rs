@@ -10,6 +10,8 @@
 //! | every record, by time | [`Reader::open`], [`Reader::next_record`] |
 //! | every sample, its process and where its addresses lie | [`Session::open`], [`Session::next_sample`] |
 //! | every DSO of a profile, with samples and frames | [`Inventory::read`] |
+//! | the file of this machine with a DSO's code | [`Binaries::find`] |
+//! | an index of every DSO | [`index()`] |
 //! | the name of an address | [`Names::find`] |
 //! | every sample as text | [`script()`] |
 //!
@@ -26,6 +28,7 @@
 #![deny(unsafe_code)]
 
 mod attr;
+mod binaries;
 mod build_id;
 mod bytes;
 mod decompress;
@@ -33,6 +36,7 @@ mod dsos;
 mod error;
 mod features;
 mod header;
+mod indexing;
 mod input;
 mod inventory;
 mod maps;
@@ -45,10 +49,12 @@ mod script;
 mod session;
 
 pub use attr::Event;
+pub use binaries::{Binaries, Binary, NotHere, Proof};
 pub use build_id::BuildId;
 pub use dsos::{Dso, DsoId, DsoKind};
 pub use error::Error;
 pub use header::{FileId, Header};
+pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
 pub use linux_perf_event_reader::{CpuMode, Endianness};
 pub use names::{Answer, NameOptions, Names, Opened, Reason, Spelling};

@@ -2,6 +2,8 @@
 //!
 //! One verb per file; what they do is in the crate `symidx-perf`.
 
+mod index;
+mod profile;
 mod script;
 
 use clap::{Args, Subcommand};
@@ -11,10 +13,14 @@ use crate::ui::Ui;
 
 /// Recordings of perf.
 #[derive(Args, Debug)]
-#[command(after_help = "EXAMPLES:\n  \
-                        perf record -a -g sleep 10\n  \
+#[command(
+    after_help = "Where -i is not given the recording is ./perf.data, as for perf; `-i -` reads a pipe.\n\n\
+                        EXAMPLES:\n  \
+                        perf record -a -g -- sleep 10\n  \
+                        symidx perf index                     index every file that has samples\n  \
                         symidx perf script -i perf.data -F comm,tid,time,ip,sym,dso\n  \
-                        symidx perf script --folded --flamegraph out.svg")]
+                        symidx perf script --folded > stacks"
+)]
 pub(crate) struct PerfArgs {
     #[command(subcommand)]
     verb: PerfVerb,
@@ -23,6 +29,8 @@ pub(crate) struct PerfArgs {
 /// What to do with a recording.
 #[derive(Debug, Subcommand)]
 enum PerfVerb {
+    /// An index for every file of it.
+    Index(Box<index::IndexArgs>),
     /// Every sample, as `perf script` prints it.
     Script(Box<script::ScriptArgs>),
 }
@@ -30,6 +38,7 @@ enum PerfVerb {
 /// Runs the verb.
 pub(crate) fn run(args: PerfArgs, ui: Ui) -> Result<u8, Failure> {
     match args.verb {
+        PerfVerb::Index(args) => index::run(&args, ui),
         PerfVerb::Script(args) => script::run(&args, ui),
     }
 }
