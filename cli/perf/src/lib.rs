@@ -57,7 +57,7 @@ pub use header::{FileId, Header};
 pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
 pub use linux_perf_event_reader::{CpuMode, Endianness};
-pub use names::{Answer, NameOptions, Names, Opened, Reason, Spelling};
+pub use names::{Answer, BuildMissing, NameOptions, Names, Opened, Reason, Spelling};
 pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
 pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};

@@ -24,7 +24,7 @@ impl Names {
         // The kernel and its modules share one index.
         let mut kernel = (0u64, 0u64, Vec::new());
         for used in inventory.dsos.iter().filter(|used| used.frames != 0) {
-            self.open(used.id, &used.dso, session);
+            self.open(used.id, &used.dso, used.pid, session);
             let Opened::Index(bytes) = self.opened(used.id) else { continue };
             match self.states.get(used.id.number()) {
                 Some(State::Kernel) => {
