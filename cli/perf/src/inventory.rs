@@ -149,6 +149,11 @@ struct Use {
 }
 
 impl DsoUse {
+    /// A DSO that nothing is counted of.
+    pub(crate) fn alone(id: DsoId, dso: Dso, pid: i32) -> Self {
+        Self { dso, id, samples: 0, frames: 0, pid }
+    }
+
     /// Its name as text.
     #[must_use]
     pub fn name(&self) -> String {

@@ -62,7 +62,8 @@ pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
 pub use linux_perf_event_reader::{CpuMode, Endianness};
 pub use names::{
-    ANONYMOUS_BYTES, Answer, Budget, DsoBudget, NameOptions, Names, Opened, Reason, Share, Spelling,
+    ANONYMOUS_BYTES, Answer, Budget, BuildMissing, DsoBudget, NameOptions, Names, Opened, Reason,
+    Share, Spelling,
 };
 pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};

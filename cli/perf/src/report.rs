@@ -216,7 +216,7 @@ impl Counter<'_> {
             return site;
         }
         let symbol = match located.dso(place.dso).map(|dso| self.names.find(place, dso, session)) {
-            Some(Answer::Symbol(symbol, _, _)) => Symbol::At(symbol.start().0),
+            Some(Answer::Symbol(symbol, ..)) => Symbol::At(symbol.start().0),
             Some(Answer::Whole(_)) => Symbol::Any,
             Some(Answer::Unknown(reason)) => Symbol::Unknown(reason),
             None => Symbol::Unknown(Reason::Unmapped),
@@ -315,9 +315,9 @@ fn named(
     match (site.symbol, dso) {
         (Symbol::Unknown(reason), _) => row.unknown = Some(reason),
         (_, Some(dso)) => match names.find(place, dso, session) {
-            Answer::Symbol(symbol, index, _) => {
+            Answer::Symbol(symbol, index, _, versions) => {
                 let mut name = Vec::new();
-                spelling.symbol(&symbol, index, &mut name);
+                spelling.symbol(&symbol, index, versions, &mut name);
                 row.symbol = Some(name);
             }
             Answer::Whole(_) => row.symbol = Some(dso.name.to_vec()),
