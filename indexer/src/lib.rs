@@ -17,6 +17,7 @@ pub mod layout;
 pub mod lines;
 pub mod model;
 pub mod normalise;
+pub mod parallel;
 pub mod progress;
 pub mod publish;
 pub mod store;

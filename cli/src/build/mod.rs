@@ -12,6 +12,8 @@ mod report;
 mod walk;
 mod work;
 
+pub(crate) use anonymous::Sampler;
+
 use std::path::PathBuf;
 
 use clap::Args;
