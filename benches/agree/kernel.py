@@ -138,6 +138,9 @@ def explain(ip, perf, ours, at):
             return 'perf: read-only data and weak objects are left out'
         if o_module:
             return 'perf: code that the kernel makes itself is in no map'
+        known = [s[0] for s in at['all'] if s[1] in PERF and not s[3]]
+        if o_start == known[-1] and ip - o_start > 4096:
+            return 'perf: the last symbol that it reads reaches a page, no matter how far the next is'
         return None
     if p_start is None or p_start > ip:
         return None
@@ -177,6 +180,7 @@ def main():
         at = collections.defaultdict(list)
         for symbol in symbols:
             at[symbol[0]].append(symbol)
+        at['all'] = symbols
         ips = samples(symbols)
         profile(directory + '/k.data', symbols, ips)
         perf = ask_perf(directory, copy)

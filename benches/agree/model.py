@@ -545,14 +545,6 @@ def load_kallsyms(path, modules=None):
                 s.end = s.start
             if same[0].region.open == same[0].start:
                 same[0].region.open = None
-    # A section's start without its end says nothing of what is pages behind it.
-    names = {s.name for s in kept}
-    for same in model.at.values():
-        stems = [s.name.removeprefix("__start_") for s in same if s.name.startswith("__start_") and s.kind == "object"]
-        if len(stems) == len(same) and not any({"__end_" + t, "__stop_" + t} & names for t in stems):
-            for s in same:
-                if s.end - s.start > 0x1000:
-                    s.end = min(s.end, (s.start | 0xfff) + 1)
     model.has_dwarf, model.debug = False, None
     model.llvm_tables = model.eu_tables = set()
     return model

@@ -28,8 +28,6 @@ struct Run {
     module: u32,
     code: bool,
     write: bool,
-    /// The last symbol so far is but the start marker of a section that has no end marker.
-    marker: bool,
     /// The module's end, when all symbols of the run are inside the module.
     limit: Option<u64>,
 }
@@ -43,8 +41,6 @@ pub(super) fn place<'data>(
     report: &mut Report,
 ) -> Vec<Section<'data>> {
     let functions = Functions::new(entries);
-    let ends = entries.iter().filter(|entry| role(entry, &functions) == Role::End);
-    let ends: HashSet<&[u8]> = ends.map(|entry| stem(entry.name)).collect();
     let mut sections = Vec::new();
     let mut open: Option<Run> = None;
     for group in entries.chunk_by(|a, b| a.address == b.address) {
@@ -76,14 +72,9 @@ pub(super) fn place<'data>(
         symbols.extend(group.iter().filter(|e| is_empty(e)).map(|e| by_name(e, closed)));
         let others = group.iter().filter(|e| role_of(e) != Role::End && !is_empty(e));
         let Some(leader) = others.clone().next() else { continue };
-        let marker = others
-            .clone()
-            .all(|entry| role_of(entry) == Role::Start && !ends.contains(stem(entry.name)));
-        let next = Run { marker, ..started_by(leader, others.clone(), limits) };
+        let next = started_by(leader, others.clone(), limits);
         let run = match open.filter(|run| continues(run, &next)) {
-            Some(run) => {
-                Run { last: address, write: run.write || next.write, marker: next.marker, ..run }
-            }
+            Some(run) => Run { last: address, write: run.write || next.write, ..run },
             None => {
                 if let Some(run) = open {
                     sections.push(section(&run, end_before(&run, &next), count(&sections)));
@@ -135,18 +126,12 @@ fn ends_module(entry: &Entry<'_>, limits: &[Option<(u64, u64)>]) -> bool {
 
 /// True when a marker is the end of that run: same module, and near enough.
 fn marks_end_of(marker: &Entry<'_>, run: &Run) -> bool {
-    marker.module == run.module && !is_far(&Run { marker: false, ..*run }, marker.address)
+    marker.module == run.module && !is_far(run, marker.address)
 }
 
-/// True when the next symbol is too far for the run's last one to reach it. A start
-/// marker without an end marker says where something begins, and is no name for the
-/// megabytes of something else that may follow it.
+/// True when the next symbol is too far for the run's last one to reach it.
 fn is_far(run: &Run, next: u64) -> bool {
-    let biggest = match (run.marker, run.code) {
-        (true, _) => PAGE,
-        (false, true) => BIGGEST_CODE,
-        (false, false) => BIGGEST_DATA,
-    };
+    let biggest = if run.code { BIGGEST_CODE } else { BIGGEST_DATA };
     next.saturating_sub(run.last) > biggest
 }
 
@@ -167,7 +152,6 @@ fn started_by<'a, 'data: 'a>(
         module: leader.module,
         code,
         write: !code && writable.next().is_some(),
-        marker: false,
         limit: inside.map(|(_, end)| end),
     }
 }

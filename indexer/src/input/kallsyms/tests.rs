@@ -151,29 +151,6 @@ fn a_gap_in_the_kernel_itself_ends_a_run() {
     assert_eq!(runs("c0008010 D a\nc0308000 D b\n", None), [core(0xc000_8010, 0xc030_9000, false)]);
 }
 
-/// `__start_early_lsm_info` was the answer for 1.8 MB of a kernel's init sections, which
-/// have no names in kallsyms.
-#[test]
-fn a_start_marker_reaches_its_end_marker_or_the_end_of_its_page() {
-    assert_eq!(
-        runs("c0008010 D __start_lsm_info\nc0308000 R d\n", None),
-        [core(0xc000_8010, 0xc000_9000, false), core(0xc030_8000, 0xc030_9000, false)]
-    );
-    assert_eq!(
-        runs("c0008010 D __start_BTF\nc0308000 D __stop_BTF\n", None),
-        [core(0xc000_8010, 0xc030_8000, false)]
-    );
-    assert_eq!(
-        runs("c0008010 R __start_rodata\nc0308000 R d\nc0309000 R __end_rodata\n", None),
-        [core(0xc000_8010, 0xc030_9000, false)]
-    );
-    // With something else at its address it is a name like any other.
-    assert_eq!(
-        runs("c0008010 D __start_lsm_info\nc0008010 D table\nc0308000 D d\n", None),
-        [core(0xc000_8010, 0xc030_9000, false)]
-    );
-}
-
 #[test]
 fn an_end_marker_is_a_label_at_the_end_of_its_run() {
     let text =
