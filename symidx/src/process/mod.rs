@@ -43,13 +43,20 @@
 //!
 //! Run-time addresses are plain `u64`: as in a stack trace or `/proc/PID/maps`.
 
+#[cfg(any(target_vendor = "apple", test))]
+mod apple;
 mod budget;
 #[cfg(not(target_vendor = "apple"))]
 mod capture;
 mod elf;
 mod id;
+mod image;
+mod lookup;
+#[cfg(any(target_vendor = "apple", test))]
+pub(crate) mod macho;
 mod maps;
 mod modules;
+mod resolved;
 mod resolver;
 mod store;
 mod target;
@@ -59,6 +66,7 @@ pub use budget::{Budget, ModuleBudget};
 pub use id::Id;
 pub use maps::{Mapping, MapsError};
 pub use modules::{Located, Module, ModuleKind, Modules};
-pub use resolver::{Resolved, ResolvedFrames, Resolver};
+pub use resolved::{Resolved, ResolvedFrames};
+pub use resolver::Resolver;
 pub use store::{Missing, Store, Unusable, Where, user_cache};
 pub use unknown::{Statistics, Unknown};

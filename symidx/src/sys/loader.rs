@@ -24,6 +24,8 @@ pub(crate) struct Load {
     pub(crate) size: u64,
     /// File offset of its first byte.
     pub(crate) file_offset: u64,
+    /// Bytes in the file.
+    pub(crate) file_size: u64,
     pub(crate) execute: bool,
 }
 
@@ -59,6 +61,7 @@ impl<'o> Object<'o> {
             start: bias.wrapping_add(wide(header.p_vaddr)),
             size: wide(header.p_memsz),
             file_offset: wide(header.p_offset),
+            file_size: wide(header.p_filesz),
             execute: header.p_flags & libc::PF_X != 0,
         })
     }
