@@ -133,4 +133,4 @@ fn wide(bytes: &[u8], at: usize, big: bool) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

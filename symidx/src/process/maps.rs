@@ -94,7 +94,8 @@ impl<'t> Mapping<'t> {
         match self.name {
             b"[vdso]" => Content::Vdso,
             [] | [b'[', ..] | [b'/', b'/', ..] => Content::Anonymous,
-            [b'/', b'd', b'e', b'v', b'/', ..] | [b'/', b'S', b'Y', b'S', b'V', ..] => {
+            name if name.starts_with(b"/SYSV") => Content::Anonymous,
+            name if name.starts_with(b"/dev/") && !name.starts_with(b"/dev/shm/") => {
                 Content::Anonymous
             }
             name if name.starts_with(b"/memfd:") && self.inode == 0 => Content::Anonymous,

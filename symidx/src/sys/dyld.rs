@@ -144,4 +144,4 @@ mod real {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -48,3 +48,76 @@ fn other_text_is_refused_with_its_line() {
         assert!(Mapping::parse(line.as_bytes()).is_none(), "{line}");
     }
 }
+
+#[test]
+fn permissions_and_what_may_hold_a_segments_end_are_told() {
+    let parse = |line: &'static str| Mapping::parse(line.as_bytes()).unwrap();
+    let mapping = parse("10-20 --xp 0 00:00 0");
+    assert_eq!((mapping.readable, mapping.writable, mapping.executable), (false, false, true));
+    assert!(parse("10-20 ---p 0 00:00 0 /a").is_closed() && !mapping.is_closed());
+    for (name, free) in [
+        ("", true),
+        ("[heap]", true),
+        ("[anon:.bss]", true),
+        ("[stack]", false),
+        ("[vsyscall]", false),
+        ("[vvar]", false),
+        ("/a", false),
+    ] {
+        let line = std::format!("10-20 rw-p 0 00:00 0  {name}");
+        assert_eq!(Mapping::parse(line.as_bytes()).unwrap().may_be_segment(), free, "{name}");
+    }
+    assert!(!parse("10-20 rw-s 0 00:01 7 ").may_be_segment(), "shared memory has an inode");
+}
+
+/// Lines of a 32-bit kernel, of the highest addresses, without a name, with
+/// names of odd bytes.
+#[test]
+fn lines_of_every_width_are_read() {
+    let parse = |line: &'static [u8]| Mapping::parse(line).unwrap();
+    let mapping = parse(b"b7ef2000-b7ef4000 r-xp 00000000 08:03 1966082    /lib/ld-2.31.so");
+    assert_eq!((mapping.start, mapping.name), (0xb7ef_2000, &b"/lib/ld-2.31.so"[..]));
+    let mapping = parse(b"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0     [vsyscall]");
+    assert_eq!((mapping.end, mapping.content()), (0xffff_ffff_ff60_1000, Content::Anonymous));
+    let mapping = parse(b"10-20 r-xp 0 103:0005 18446744073709551615 /nvme");
+    assert_eq!((mapping.device, mapping.inode), (0x103 << 32 | 5, u64::MAX));
+    let mapping = parse(b"10-20 r-xp 0 08:01 7    /a  b\xff\xfe c");
+    assert_eq!(mapping.name, b"/a  b\xff\xfe c");
+    assert_eq!(parse(b"10-20 r-xp 0 00:01 9 /memfd:code (deleted)").content(), Content::File);
+    assert_eq!(parse(b"10-20 r-xp 0 08:01 9 /a\\012\\012b").path().0, b"/a\\012\\012b");
+    assert_eq!(unescape(b"/a\\012\\012b\\01"), b"/a\n\nb\\01");
+    assert_eq!(unescape(b""), b"");
+}
+
+/// `/dev/shm` holds files like any other: code may be mapped from there.
+#[test]
+fn code_in_shared_memory_is_a_files() {
+    let code = b"10-20 r-xp 0 00:17 7 /dev/shm/plugin.so";
+    assert_eq!(Mapping::parse(code).unwrap().content(), Content::File);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(text in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..200)) {
+        for mapping in mappings(&text).flatten() {
+            let _ = (mapping.path(), mapping.content(), unescape(mapping.name));
+        }
+        let _ = crate::process::Modules::from_maps(&text);
+    }
+
+    #[test]
+    fn a_line_written_as_the_kernel_does_comes_back(
+        start in 0u64..u64::MAX, end: u64, offset: u64, major in 0u64..4096, minor in 0u64..1 << 20,
+        inode: u64, name in "(/[a-z \\\\]{0,12}[a-z])?",
+    ) {
+        let line = std::format!(
+            "{start:08x}-{end:08x} r-xp {offset:08x} {major:02x}:{minor:02x} {inode}                 {name}"
+        );
+        let mapping = Mapping::parse(line.as_bytes()).unwrap();
+        proptest::prop_assert_eq!(
+            (mapping.start, mapping.end, mapping.file_offset, mapping.device, mapping.inode),
+            (start, end, offset, major << 32 | minor, inode)
+        );
+        proptest::prop_assert_eq!(mapping.name, name.as_bytes());
+    }
+}

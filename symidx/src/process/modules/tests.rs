@@ -1,5 +1,4 @@
 //! Spans that overlap, and what the first and last addresses are.
-
 #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
 use super::*;
 use proptest::prelude::*;
@@ -25,4 +24,32 @@ proptest! {
             prop_assert_eq!(offset, fast.map(|_| address));
         }
     }
+}
+
+#[test]
+fn the_first_and_the_last_address_are_answered() {
+    let text = b"0-1000 r-xp 00000000 08:01 5 /first\n\
+        ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n\
+        fffffffffffff000-ffffffffffffffff rw-p 00000000 08:01 5 /last\n";
+    let modules = Modules::from_maps(text).unwrap();
+    assert!(modules.find(0).is_some() && modules.find(0xfff).is_some());
+    assert!(modules.find(0x1000).is_none());
+    let vsyscall = modules.find(0xffff_ffff_ff60_0000).unwrap();
+    assert_eq!(vsyscall.module().kind(), ModuleKind::Anonymous);
+    assert!(modules.find(u64::MAX - 1).is_some());
+    assert!(modules.find(u64::MAX).is_none(), "the end is not in it");
+    assert_eq!(modules.find(0).unwrap().file_offset(), Some(FileOffset(0)));
+    assert_eq!(modules.get(u32::MAX).map(Module::kind), None);
+    assert!(Modules::from_maps(b"").unwrap().find(u64::MAX).is_none());
+}
+
+/// Memory behind the file's bytes had offsets past the file's end.
+#[test]
+fn memory_behind_the_files_bytes_has_no_offset() {
+    let whole = Span { end: 0x3000, ..span(0x1000, 0, 0) };
+    let [file, memory] = file_and_memory(whole, 0x800);
+    assert_eq!((file.start, file.end, file.file_offset), (0x1000, 0x1800, Some(0x1000)));
+    assert_eq!((memory.start, memory.end, memory.file_offset), (0x1800, 0x3000, None));
+    let [file, memory] = file_and_memory(whole, u64::MAX);
+    assert_eq!((file.end, memory.start, memory.end), (0x3000, 0x3000, 0x3000));
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 /// What the tests put in the place of `dyld`.
-pub(super) mod fake {
+pub(crate) mod fake {
     use super::super::{Callback, c_char, c_void};
     use core::ffi::CStr;
     use std::sync::Mutex;
