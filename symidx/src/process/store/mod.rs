@@ -61,6 +61,7 @@ use slot::Wanted;
 /// | how much is open | [`Store::open_count`], [`Store::open_bytes`] |
 /// | close | [`Store::evict`], [`Store::evict_unused`] |
 /// | look again | [`Store::forget_missing`] |
+/// | one file, at once | [`Store::find`] |
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -262,11 +263,14 @@ impl Store {
     /// to be missing.
     pub(crate) fn open(&self, slot: &Slot, file: &Path) -> Result<(), Missing> {
         let epoch = self.epoch.load(Relaxed);
-        let first = slot.open(file, epoch, || self.search(slot, file));
+        let first =
+            slot.open(file, epoch, || self.search(slot.wanted(), file, &self.taken, self.bounds));
         match first {
             Err(Missing::OverBudget { bytes, .. }) if self.make_room(bytes) => {
                 slot.forget(file);
-                slot.open(file, epoch, || self.search(slot, file))
+                slot.open(file, epoch, || {
+                    self.search(slot.wanted(), file, &self.taken, self.bounds)
+                })
             }
             other => other,
         }

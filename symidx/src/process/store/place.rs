@@ -142,9 +142,11 @@ pub(super) fn wanted(module: &Module) -> Wanted {
     if let Some(id) = module.id {
         return Wanted::Build(id);
     }
-    let Some(file) = open_mapped(module).filter(|_| module.file.is_absolute()) else {
-        return Wanted::Nothing;
-    };
+    open_mapped(module).filter(|_| module.file.is_absolute()).map_or(Wanted::Nothing, wanted_for)
+}
+
+/// What an index of the file must be of.
+pub(super) fn wanted_for(file: File) -> Wanted {
     match Elf::open(&file).and_then(|mut elf| elf.build_id()) {
         Some(id) => Wanted::Build(id),
         None => file.metadata().map_or(Wanted::Nothing, |at| Wanted::File(Stamp::of(&at))),

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use zerocopy::{FromZeros as _, IntoBytes as _};
 
@@ -13,13 +14,14 @@ use crate::error::OpenError;
 use crate::format::{
     Header, ID_BUILD_ID, ID_UUID, Identity, MAX_SECTIONS, SectionEntry, SectionId,
 };
+use crate::index::Index;
 use crate::process::elf::ReadAt;
 use crate::process::id::Id;
 use crate::process::store::missing::Unusable;
 use crate::process::store::path::Stamp;
-use crate::process::store::place::Candidate;
-use crate::process::store::room::Room;
-use crate::process::store::slot::{Open, Slot, Wanted};
+use crate::process::store::place::{Candidate, wanted_for};
+use crate::process::store::room::{Bounds, Counter, Room};
+use crate::process::store::slot::{Open, Wanted};
 use crate::process::store::{Missing, Store, Where};
 use crate::sys::open::open_regular;
 
@@ -49,10 +51,41 @@ impl Binary {
 }
 
 impl Store {
-    /// Looks everywhere for the index of a slot; the first one that fits is
-    /// opened. What did not fit is told if none does.
-    pub(super) fn search(&self, slot: &Slot, file: &Path) -> Result<Open, Missing> {
-        let mut binary = match slot.wanted() {
+    /// The index of a file that no module of a running process stands for: as a
+    /// profile names it, `id` being what the profile says it is; without one,
+    /// the file is asked. With one, the file need not be there. The index is the
+    /// caller's own: it counts for no bound, and nothing is remembered.
+    ///
+    /// # Errors
+    /// [`Missing`]: why there is none.
+    ///
+    /// ```no_run
+    /// // SAFETY: indexes are replaced by rename only.
+    /// let store = unsafe { symidx::process::Store::mapped() };
+    /// let index = store.find("/usr/bin/bash".as_ref(), None)?;
+    /// # Ok::<(), symidx::process::Missing>(())
+    /// ```
+    pub fn find(&self, file: &Path, id: Option<&Id>) -> Result<Index<'static>, Missing> {
+        let file = std::path::absolute(file).map_err(|_| Missing::NotFound)?;
+        let wanted = match id {
+            Some(id) => Wanted::Build(*id),
+            None => open_regular(&file).map_or(Wanted::Nothing, wanted_for),
+        };
+        let no_bounds = Bounds { indexes: usize::MAX, bytes: u64::MAX };
+        Ok(self.search(&wanted, &file, &Arc::default(), no_bounds)?.index)
+    }
+
+    /// Looks everywhere for an index; the first one that fits is opened, in
+    /// room that is taken from a counter within bounds. What did not fit is
+    /// told if none does.
+    pub(super) fn search(
+        &self,
+        wanted: &Wanted,
+        file: &Path,
+        taken: &Arc<Counter>,
+        bounds: Bounds,
+    ) -> Result<Open, Missing> {
+        let mut binary = match wanted {
             Wanted::Build(_) => None,
             Wanted::File(stamp) => Some(Binary::open(file, stamp).ok_or(Missing::NotFound)?),
             Wanted::Nothing => return Err(Missing::NotFound),
@@ -60,8 +93,12 @@ impl Store {
         let mut reason = Missing::NotFound;
         for place in &self.places {
             let name = place.name();
-            let found = match place.candidate(slot.wanted(), file) {
-                Ok(Some(found)) => self.take(&found, slot.wanted(), binary.as_mut(), name),
+            let found = match place.candidate(wanted, file) {
+                Ok(Some(found)) => {
+                    let bytes = self.access.room(found.offset, found.size);
+                    let room = Room::take(taken, bounds, bytes);
+                    self.take(&found, room, wanted, binary.as_mut(), name)
+                }
                 Ok(None) => continue,
                 Err(why) => Err(Missing::Unusable { place: name, why }),
             };
@@ -85,17 +122,18 @@ impl Store {
     fn take(
         &self,
         found: &Candidate,
+        room: Result<Room, u64>,
         wanted: &Wanted,
         binary: Option<&mut Binary>,
         place: Where,
     ) -> Result<Open, Missing> {
-        let bytes = self.access.room(found.offset, found.size);
-        let room = match Room::take(&self.taken, self.bounds, bytes) {
+        let room = match room {
             Ok(room) => room,
             Err(left) => {
                 // Room is only worth making for an index that fits.
                 let identity = peek(found).map_err(|why| Missing::Unusable { place, why })?;
                 matches(&identity, wanted, binary, place)?;
+                let bytes = self.access.room(found.offset, found.size);
                 return Err(Missing::OverBudget { bytes, left });
             }
         };
