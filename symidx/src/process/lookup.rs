@@ -16,6 +16,17 @@ impl Resolver {
     ///
     /// # Errors
     /// [`Unknown`] says why there is none.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// let code = std::process::exit as *const () as usize as u64;
+    /// match resolver.lookup(code) {
+    ///     Ok(found) => println!("{}+{:#x}", found.symbol().name(), found.symbol().offset()),
+    ///     Err(reason) => println!("{reason}"),
+    /// }
+    /// ```
     #[inline]
     pub fn lookup(&self, address: u64) -> Result<Resolved<'_>, Unknown> {
         let Target { module, svma, index } = self.target(address)?;
@@ -30,6 +41,16 @@ impl Resolver {
     ///
     /// # Errors
     /// As [`Resolver::lookup`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// let return_address = 0x401136;
+    /// if let Ok(found) = resolver.lookup_return(return_address) {
+    ///     println!("called from {}", found.symbol().name());
+    /// }
+    /// ```
     pub fn lookup_return(&self, address: u64) -> Result<Resolved<'_>, Unknown> {
         self.lookup(address.checked_sub(1).ok_or(Unknown::NoModule)?)
     }
@@ -39,6 +60,18 @@ impl Resolver {
     ///
     /// # Errors
     /// As [`Resolver::lookup`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// let code = std::process::exit as *const () as usize as u64;
+    /// if let Ok(found) = resolver.frames(code) {
+    ///     for frame in found.frames().flatten() {
+    ///         println!("{:?} {:?}", frame.function(), frame.line());
+    ///     }
+    /// }
+    /// ```
     pub fn frames(&self, address: u64) -> Result<ResolvedFrames<'_>, Unknown> {
         let Target { module, svma, index } = self.target(address)?;
         let frames = index.frames(svma)?;
@@ -52,6 +85,15 @@ impl Resolver {
     ///
     /// # Errors
     /// As [`Resolver::lookup`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// let return_address = 0x401136;
+    /// let count = resolver.frames_return(return_address).map_or(0, |found| found.frames().count());
+    /// # assert_eq!(count, 0);
+    /// ```
     pub fn frames_return(&self, address: u64) -> Result<ResolvedFrames<'_>, Unknown> {
         self.frames(address.checked_sub(1).ok_or(Unknown::NoModule)?)
     }

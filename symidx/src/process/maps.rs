@@ -69,6 +69,12 @@ impl<'t> Mapping<'t> {
     }
 
     /// The path of its file as it was when mapped, and whether it was unlinked since.
+    ///
+    /// ```
+    /// let line = b"400000-401000 r-xp 00000000 08:01 42 /bin/app (deleted)";
+    /// let mapping = symidx::process::Mapping::parse(line).unwrap();
+    /// assert_eq!(mapping.path(), (&b"/bin/app"[..], true));
+    /// ```
     #[must_use]
     pub fn path(&self) -> (&'t [u8], bool) {
         match self.name.strip_suffix(DELETED) {

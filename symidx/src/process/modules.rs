@@ -211,6 +211,14 @@ impl Modules {
     }
 
     /// The module that holds a run-time address, and where in it that is.
+    ///
+    /// ```
+    /// let text = b"400000-401000 r-xp 00000000 08:01 42 /bin/app\n";
+    /// let modules = symidx::process::Modules::from_maps(text)?;
+    /// assert_eq!(modules.find(0x400010).unwrap().module().path().to_str(), Some("/bin/app"));
+    /// assert!(modules.find(0x401000).is_none());
+    /// # Ok::<(), symidx::process::MapsError>(())
+    /// ```
     #[must_use]
     pub fn find(&self, address: u64) -> Option<Located<'_>> {
         let after = self.starts.partition_point(|&start| start <= address);

@@ -20,7 +20,7 @@ pub struct Resolved<'r> {
 
 impl<'r> Resolved<'r> {
     /// The module it lies in; `None` for an index that was added by
-    /// [`Resolver::add_index`].
+    /// [`Resolver::add_index`](crate::process::Resolver::add_index).
     #[must_use]
     pub fn module(&self) -> Option<&'r Module> {
         self.module

@@ -99,6 +99,14 @@ impl Resolver {
 
     /// Opens the index of every module that has one; returns how many are
     /// open. Calls the system, takes locks; a store that maps needs no heap.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// let open = resolver.open_all();
+    /// println!("{open} of {} modules have an index", resolver.modules().len());
+    /// ```
     pub fn open_all(&mut self) -> usize {
         for number in 0..self.states.len() {
             self.open(number);
@@ -109,6 +117,15 @@ impl Resolver {
     /// Opens the indexes that these addresses need, those with most addresses
     /// first, so that a bound on memory costs least. As [`Resolver::open_all`].
     /// An address that was taken from a stack may be given as it is, or less one.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// let stacks = [std::process::exit as *const () as usize as u64];
+    /// let open = resolver.open_for(&stacks);
+    /// # assert!(open <= 1);
+    /// ```
     pub fn open_for(&mut self, addresses: &[u64]) -> usize {
         for state in &mut self.states {
             state.hits = 0;
@@ -179,6 +196,13 @@ impl Resolver {
 
     /// Takes away the indexes that [`Resolver::add_index`] added: code that is
     /// made at run time changes.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// resolver.clear_added();
+    /// ```
     pub fn clear_added(&mut self) {
         self.overlays.clear();
     }
@@ -211,6 +235,18 @@ impl Resolver {
 
     /// Why a module has no index, in full; `None` when it is open, or was not
     /// looked for yet.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// resolver.open_all();
+    /// for (number, module) in (0..).zip(resolver.modules()) {
+    ///     if let Some(reason) = resolver.missing(number) {
+    ///         println!("{}: {reason}", module.path().display());
+    ///     }
+    /// }
+    /// ```
     #[must_use]
     pub fn missing(&self, module: u32) -> Option<Missing> {
         let state = self.states.get(at(module))?;

@@ -218,6 +218,11 @@ impl Store {
     }
 
     /// Closes every index that no resolver uses; returns how many.
+    ///
+    /// ```
+    /// let store = symidx::process::Store::read();
+    /// assert_eq!(store.evict_unused(), 0);
+    /// ```
     pub fn evict_unused(&self) -> usize {
         let mut closed = 0usize;
         self.lock().map.retain(|_, slot| {
@@ -230,6 +235,13 @@ impl Store {
 
     /// Forgets what was not found, so that it is looked for again: when
     /// indexes were added.
+    ///
+    /// ```
+    /// # let store = symidx::process::Store::read();
+    /// // After `symidx build --store`:
+    /// store.forget_missing();
+    /// // … and the next `open_for` finds what was built.
+    /// ```
     pub fn forget_missing(&self) {
         self.epoch.fetch_add(1, Relaxed);
     }
