@@ -10,6 +10,12 @@
     clippy::unwrap_used
 )]
 
+#[path = "support/small_elf.rs"]
+mod small_elf;
+mod support;
+#[path = "support/world.rs"]
+mod world;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::ffi::OsStrExt as _;
@@ -17,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use symidx::process::{ModuleKind, Modules};
+use symidx::process::{ModuleKind, Modules, Resolver, Store};
 use tempfile::TempDir;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/targets.c");
@@ -226,6 +232,9 @@ fn deleted_and_replaced_files_are_reached_through_the_process() {
     check_file(&modules, &running, "code", &plain());
     let module = modules.find(running.told[0].1).unwrap().module();
     assert!(module.file().ends_with("exe"), "{module:?}");
+    // The index stayed where the file was.
+    write_index(&directory.path().join("app.symidx"));
+    check_beside(&modules, &running);
     if std::fs::read_dir("/proc/self/map_files").is_ok_and(|mut all| {
         all.next().is_some_and(|entry| entry.is_ok_and(|entry| entry.path().metadata().is_ok()))
     }) {
@@ -295,12 +304,15 @@ fn files_in_another_mount_namespace_are_reached() {
     compile_library(&library);
     // Here, another file has the same path.
     write_program(&place.join("app"), b"something else");
-    let script = "mount -t tmpfs tmpfs $1; cp $2 $3 $1; exec $1/app $1/lib.so";
-    let words = [place.as_os_str(), path.as_os_str(), library.as_os_str()];
+    let index = directory.path().join("app.symidx");
+    write_index(&index);
+    let script = "mount -t tmpfs tmpfs $1; cp $2 $3 $4 $1; exec $1/app $1/lib.so";
+    let words = [&place, &path, &library, &index].map(|path| path.as_os_str());
     let Some(running) = in_namespace(script, &words) else { return };
     let modules = check(&running, Some(&place.join("app")), Some(&place.join("lib.so")));
     check_file(&modules, &running, "code", &plain());
     check_file(&modules, &running, "library", &std::fs::read(&library).unwrap());
+    check_beside(&modules, &running);
 }
 
 #[test]
@@ -319,20 +331,35 @@ fn files_under_another_root_are_reached() {
     check_file(&modules, &running, "code", &std::fs::read(&app).unwrap());
 }
 
-/// Overlays state other devices in maps than for their files.
+/// The index beside the program is found where the process has it.
+fn check_beside(modules: &Modules, running: &Running) {
+    let mut resolver = Resolver::new(modules.clone(), std::sync::Arc::new(Store::read()));
+    assert_eq!(resolver.open_for(&[running.told[0].1]), 1, "{modules:?}");
+}
+
+/// An index that says it is of the plain program.
+fn write_index(path: &Path) {
+    let id: Vec<u8> =
+        (0..20).map(|at| u8::from_str_radix(&ID[2 * at..2 * at + 2], 16).unwrap()).collect();
+    world::publish(path, &world::index_of(&id, 1));
+}
+
+/// Overlays state other devices in maps than for their files, and other inodes.
 #[test]
 fn files_of_an_overlay_are_reached() {
     let directory = folder();
     let path = |name: &str| directory.path().join(name);
-    let script = "mount -t tmpfs tmpfs $1; cd $1; mkdir lower upper work both; cp $2 lower/app; \
+    let script = "mount -t tmpfs tmpfs $1; cd $1; mkdir lower upper work both; cp $2 lower/app; cp $3 lower/app.symidx; \
         mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work both; exec both/app";
     std::fs::create_dir(path("mnt")).unwrap();
     write_program(&path("app"), &plain());
-    let words = [path("mnt").into_os_string(), path("app").into_os_string()];
+    write_index(&path("index"));
+    let words = [path("mnt"), path("app"), path("index")].map(PathBuf::into_os_string);
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
     let Some(running) = in_namespace(script, &words) else { return };
     let modules = check(&running, None, None);
     check_file(&modules, &running, "code", &plain());
+    check_beside(&modules, &running);
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub(crate) fn own() -> Modules {
             kind: ModuleKind::File,
             file: path.clone(),
             path,
+            place: None,
             id: image.id,
             inode: None,
             start,

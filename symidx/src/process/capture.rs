@@ -11,7 +11,7 @@ use std::vec::Vec;
 use crate::process::elf::build_id_in_notes;
 use crate::process::maps;
 use crate::process::modules::{Module, ModuleKind, Modules, Origin, Span, file_and_memory};
-use crate::process::target::Target;
+use crate::process::target::{Reached, Target};
 use crate::sys::loader;
 
 /// The modules of this process.
@@ -39,7 +39,7 @@ pub(crate) fn own() -> Modules {
         let path = PathBuf::from(OsStr::from_bytes(name));
         let id = object.notes().find_map(build_id_in_notes);
         let file = path.clone();
-        modules.push(Module { kind, path, file, id, inode: None, start, end });
+        modules.push(Module { kind, path, file, place: None, id, inode: None, start, end });
     });
     name_by_maps(&mut modules);
     Modules::new(spans, modules, Origin::Own(generation))
@@ -65,14 +65,14 @@ fn name_by_maps(modules: &mut [Module]) {
             && module.inode.is_none()
         {
             module.inode = Some(mapping.inode);
-            let (path, file) = own.reach(&mapping);
+            let Reached { path, file, place } = own.reach(&mapping);
             if !module.path.is_absolute() {
                 module.path = path;
                 module.file.clone_from(&module.path);
             }
             // From here, `/proc/self/root` is only a longer way to say `/`.
-            if !file.starts_with(own.directory.join("root")) {
-                module.file = file;
+            if place.is_some() {
+                module.place = Some(core::mem::replace(&mut module.file, file));
             }
         }
     }

@@ -33,6 +33,8 @@ pub struct Module {
     pub(crate) kind: ModuleKind,
     pub(crate) path: PathBuf,
     pub(crate) file: PathBuf,
+    /// Where the file lies or lay, reached from here; `None` = `file` says it.
+    pub(crate) place: Option<PathBuf>,
     pub(crate) id: Option<Id>,
     pub(crate) inode: Option<u64>,
     pub(crate) start: u64,
@@ -53,6 +55,12 @@ impl Module {
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    /// Where an index beside the file lies, without its suffix: the file's
+    /// place, also when the file itself is reached in another way.
+    pub(crate) fn place(&self) -> &Path {
+        self.place.as_deref().unwrap_or(&self.file)
     }
 
     /// What it is.
@@ -259,8 +267,11 @@ impl Modules {
     /// Bytes of heap it holds.
     pub(crate) fn own_bytes(&self) -> usize {
         let paths = self.modules.iter().fold(0usize, |sum, module| {
+            let place = module.place.as_ref().map_or(0, PathBuf::capacity);
             let both = module.path.capacity().saturating_add(module.file.capacity());
-            sum.saturating_add(both).saturating_add(ALLOCATION.saturating_mul(2))
+            sum.saturating_add(both)
+                .saturating_add(place)
+                .saturating_add(ALLOCATION.saturating_mul(3))
         });
         paths
             .saturating_add(self.starts.capacity().saturating_mul(size_of::<u64>()))

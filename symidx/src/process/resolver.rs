@@ -167,7 +167,7 @@ impl Resolver {
         else {
             return false;
         };
-        state.missing = self.store.open(slot, &module.file).err();
+        state.missing = self.store.open(slot, module).err();
         state.missing.is_none()
     }
 

@@ -205,17 +205,18 @@ fn gather(text: &[u8], target: Option<&Target>) -> Result<(Vec<Span>, Vec<Module
 }
 
 fn of_mapping(mapping: &Mapping<'_>, kind: ModuleKind, target: Option<&Target>) -> Module {
-    let (path, file) = match target.filter(|_| kind == ModuleKind::File) {
+    let Reached { path, file, place } = match target.filter(|_| kind == ModuleKind::File) {
         Some(target) => target.reach(mapping),
         None => {
             let path = to_path(&maps::unescape(mapping.path().0));
-            (path.clone(), path)
+            Reached { file: path.clone(), path, place: None }
         }
     };
     Module {
         kind,
         path,
         file,
+        place,
         id: None,
         inode: Some(mapping.inode).filter(|&inode| inode != 0),
         start: mapping.start,
@@ -223,33 +224,41 @@ fn of_mapping(mapping: &Mapping<'_>, kind: ModuleKind, target: Option<&Target>) 
     }
 }
 
+/// A mapped file: its path there, from here, and its place where another one
+/// may be by now.
+pub(super) struct Reached {
+    pub(super) path: PathBuf,
+    pub(super) file: PathBuf,
+    pub(super) place: Option<PathBuf>,
+}
+
 impl Target {
     /// A file's path, and one from here to the very file that a process
     /// mapped: through its root directory if it is still there, else as the
     /// program it runs, else through the mapping, which needs privileges.
-    pub(super) fn reach(&self, mapping: &Mapping<'_>) -> (PathBuf, PathBuf) {
+    pub(super) fn reach(&self, mapping: &Mapping<'_>) -> Reached {
         let is_mapped = |path: &Path| path.metadata().is_ok_and(|at| at.ino() == mapping.inode);
         // A name may end in ` (deleted)`, or hold `\012`, without any meaning.
         for name in [maps::unescape(mapping.name), mapping.name.to_vec()] {
             let path = to_path(&name);
             let within = self.within(&path);
             if is_mapped(&within) {
-                return (path, within);
+                return Reached { path, file: within, place: None };
             }
         }
         let (name, deleted) = mapping.path();
         let path = to_path(&maps::unescape(name));
+        let within = self.within(&path);
         let program = self.directory.join("exe");
         if is_mapped(&program) {
-            return (path, program);
+            return Reached { path, file: program, place: Some(within) };
         }
         let range = std::format!("{:x}-{:x}", mapping.start, mapping.end);
         let mapped = self.directory.join("map_files").join(range);
         // Overlay file systems state other inodes than the kernel does in maps.
-        let within = self.within(&path);
         match !deleted && !mapped.exists() && within.exists() {
-            true => (path, within),
-            false => (path, mapped),
+            true => Reached { path, file: within, place: None },
+            false => Reached { path, file: mapped, place: Some(within) },
         }
     }
 

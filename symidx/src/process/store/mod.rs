@@ -13,7 +13,7 @@ mod search;
 mod slot;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec::Vec;
@@ -271,18 +271,16 @@ impl Store {
         Some(slot)
     }
 
-    /// Opens the slot's index for a module's file, unless it is open or known
-    /// to be missing.
-    pub(crate) fn open(&self, slot: &Slot, file: &Path) -> Result<(), Missing> {
+    /// Opens the slot's index for a module, unless it is open or known to be
+    /// missing.
+    pub(crate) fn open(&self, slot: &Slot, module: &Module) -> Result<(), Missing> {
         let epoch = self.epoch.load(Relaxed);
-        let first =
-            slot.open(file, epoch, || self.search(slot.wanted(), file, &self.taken, self.bounds));
-        match first {
+        let (file, place) = (&module.file, module.place());
+        let search = || self.search(slot.wanted(), file, place, &self.taken, self.bounds);
+        match slot.open(place, epoch, search) {
             Err(Missing::OverBudget { bytes, .. }) if self.make_room(bytes) => {
-                slot.forget(file);
-                slot.open(file, epoch, || {
-                    self.search(slot.wanted(), file, &self.taken, self.bounds)
-                })
+                slot.forget(place);
+                slot.open(place, epoch, search)
             }
             other => other,
         }

@@ -68,14 +68,15 @@ impl Place {
         &self,
         wanted: &Wanted,
         file: &Path,
+        place: &Path,
     ) -> Result<Option<Candidate>, Unusable> {
         // The vDSO's name, say, is no path: what the working directory has
         // under that name is nobody's.
-        if self.is_before_directories() && !file.is_absolute() {
+        if self.is_before_directories() && !place.is_absolute() {
             return Ok(None);
         }
         let path = match (self, wanted) {
-            (Self::Beside, _) => Some(Buffer::beside(file)),
+            (Self::Beside, _) => Some(Buffer::beside(place)),
             (Self::Embedded, _) => return Ok(embedded(file)),
             (Self::Added(directory) | Self::Directory(directory), Wanted::Build(id)) => {
                 Buffer::by_id(directory, id, ".symidx")

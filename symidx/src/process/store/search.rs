@@ -72,16 +72,17 @@ impl Store {
             None => open_regular(&file).map_or(Wanted::Nothing, wanted_for),
         };
         let no_bounds = Bounds { indexes: usize::MAX, bytes: u64::MAX };
-        Ok(self.search(&wanted, &file, &Arc::default(), no_bounds)?.index)
+        Ok(self.search(&wanted, &file, &file, &Arc::default(), no_bounds)?.index)
     }
 
     /// Looks everywhere for an index; the first one that fits is opened, in
     /// room that is taken from a counter within bounds. What did not fit is
-    /// told if none does.
+    /// told if none does. The file lies, or lay, at its place.
     pub(super) fn search(
         &self,
         wanted: &Wanted,
         file: &Path,
+        place: &Path,
         taken: &Arc<Counter>,
         bounds: Bounds,
     ) -> Result<Open, Missing> {
@@ -91,9 +92,9 @@ impl Store {
             Wanted::Nothing => return Err(Missing::NotFound),
         };
         let mut reason = Missing::NotFound;
-        for place in &self.places {
-            let name = place.name();
-            let found = match place.candidate(wanted, file) {
+        for way in &self.places {
+            let name = way.name();
+            let found = match way.candidate(wanted, file, place) {
                 Ok(Some(found)) => {
                     let bytes = self.access.room(found.offset, found.size);
                     let room = Room::take(taken, bounds, bytes);
