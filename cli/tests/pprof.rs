@@ -228,6 +228,50 @@ fn a_binary_of_another_build_is_never_used() {
 }
 
 #[test]
+fn a_file_that_was_deleted_is_known_by_its_build_id_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let binary = copied("pprof/work.elf", directory.path());
+    for (build_id, symbolized) in [(WORK.trim(), 8), ("", 0)] {
+        let raw = stating(build_id, directory.path());
+        let mut profile = read(&raw);
+        let name = format!("{} (deleted)", text(&binary));
+        profile.mappings[0].filename = profile.strings.intern(&name);
+        profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
+        let output = directory.path().join("o");
+        let done = pprof(directory.path())
+            .args(["--json", text(&raw), "-o", text(&output), "--binary", "libc.so.6=/none"])
+            .output()
+            .unwrap();
+        let summary = json(&done).remove(0);
+        assert_eq!(summary["symbolized"], symbolized, "{summary}");
+    }
+}
+
+#[test]
+fn frames_that_the_profile_drops_are_in_no_graph() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut profile = read(&testdata("pprof/cpu.pb.gz"));
+    profile.drop_frames = profile.strings.intern("hot|deep|main");
+    profile.keep_frames = profile.strings.intern("deep|ma.*");
+    let raw = directory.path().join("raw");
+    profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
+    let folded = |raw: &Path| {
+        let mut command = pprof(directory.path());
+        command.args(binaries()).args(["--folded", "--sample-type", "0", text(raw)]);
+        command.output().unwrap()
+    };
+    assert_eq!(
+        stdout(&folded(&raw)),
+        "_start;[libc.so.6];[libc.so.6];main 141\n_start;[libc.so.6];[libc.so.6];main;deep 134\n"
+    );
+    profile.drop_frames = profile.strings.intern("(");
+    profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
+    let done = folded(&raw);
+    assert!(stderr(&done).contains("found `(`; none is left out"), "{}", stderr(&done));
+    assert_eq!(stdout(&done).lines().count(), 4);
+}
+
+#[test]
 fn a_profile_that_go_has_symbolized_is_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let raw = testdata("pprof/go.pb.gz");
@@ -241,17 +285,19 @@ fn a_profile_that_go_has_symbolized_is_left_as_it_is() {
 fn addresses_of_jemalloc_pprof_are_svmas() {
     let directory = tempfile::tempdir().unwrap();
     let mut profile = read(&testdata("pprof/jemalloc.pb.gz"));
-    // Its program is not here; work.elf plays it: `hot` at its svma.
+    // Its program is not here; work.elf plays it: `hot` at its svma. The location is in the
+    // second mapping of the program's file.
     profile.locations[0].address = 0x11a4;
+    assert_eq!(profile.locations[0].mapping_id, 2);
     for mapping in &mut profile.mappings {
         mapping.build_id = 0;
     }
     let raw = directory.path().join("raw");
     profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
-    let work = format!("t={}", text(&testdata("pprof/work.elf")));
+    let work = testdata("pprof/work.elf");
     let output = directory.path().join("o");
     let done = pprof(directory.path())
-        .args(["--binary", &work, text(&raw), "-o", text(&output)])
+        .args(["--exe", text(&work), text(&raw), "-o", text(&output)])
         .output()
         .unwrap();
     assert_eq!(code(&done), 0, "{}", stderr(&done));

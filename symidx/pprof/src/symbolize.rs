@@ -183,7 +183,7 @@ impl Run<'_, '_> {
             }
             let wanted = match mapping {
                 _ if address == 0 => Err(Unknown::NoAddress),
-                Some(mapping) if !info(self.profile, mapping, false).holds(address) => {
+                Some(mapping) if !info(self.profile, mapping).holds(address) => {
                     Err(Unknown::OutsideMapping)
                 }
                 Some(mapping) => Ok((mapping.filename, mapping.build_id)),
@@ -214,7 +214,7 @@ impl Run<'_, '_> {
         let mut opened = None;
         for (&position, locations) in group {
             let Some(mapping) = self.profile.mappings.get(position).copied() else { continue };
-            let found = info(self.profile, &mapping, position == 0);
+            let found = info(self.profile, &mapping);
             let index = opened.get_or_insert_with(|| open(&found)).as_ref();
             let space = match index {
                 Ok(index) => match Space::of(&found, index.borrow()) {
@@ -292,14 +292,15 @@ fn missed(report: &mut MappingReport, named: bool, unknown: Unknown) {
     *count = count.saturating_add(1);
 }
 
-fn info<'p>(profile: &'p Profile, mapping: &Mapping, is_main: bool) -> MappingInfo<'p> {
+fn info<'p>(profile: &'p Profile, mapping: &Mapping) -> MappingInfo<'p> {
+    let file = |mapping: &Mapping| (mapping.filename, mapping.build_id);
     MappingInfo {
         memory_start: mapping.memory_start,
         memory_limit: mapping.memory_limit,
         file_offset: mapping.file_offset,
         filename: profile.text(mapping.filename),
         build_id: profile.text(mapping.build_id),
-        is_main,
+        is_main: profile.mappings.first().map(file) == Some(file(mapping)),
     }
 }
 
