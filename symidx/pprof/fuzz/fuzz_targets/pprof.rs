@@ -96,7 +96,11 @@ fuzz_target!(|data: &[u8]| {
         // Sums of values that are no sums any more are not compared.
         let large: i128 = values().map(|value| i128::from(value).abs()).sum();
         if large <= i128::from(i64::MAX) {
-            let folded: i128 = profile.folded(sample_type, |name| name.len() % 3 == 0).values().map(|v| i128::from(*v)).sum();
+            let folded: i128 = profile
+                .folded(sample_type, |name| name.len() % 3 == 0)
+                .values()
+                .map(|v| i128::from(*v))
+                .sum();
             assert_eq!(folded, values().map(i128::from).sum());
         }
     }
