@@ -454,6 +454,41 @@ fn folded_code_and_short_names() {
     assert_eq!(lines(&symbolize(&["--no-demangle"]))[1], format!("{three} :0 from 0"));
 }
 
+/// Code outside of every function still has a line: pprof shows it, and the
+/// location is no less unknown for that.
+#[test]
+fn a_line_without_a_function_is_kept_and_counts_as_unknown() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: cc is not there; nothing was compiled");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (source, binary) = (directory.path().join("a.s"), directory.path().join("a"));
+    let program = ".text\n.globl f\n.type f,@function\nf:\nnop\n.size f,1\nnop\nnop\n";
+    std::fs::write(&source, program).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-g", "-nostdlib", "-no-pie", "-Wl,-Ttext=0x401000,-e,0x401000", "-o"]);
+    assert!(cc.args([&binary, &source]).status().unwrap().success());
+    let (raw, output) = (directory.path().join("raw"), directory.path().join("o"));
+    bare(&[0x40_1000, 0x40_1002], &raw);
+    let symbolize = |raw: &Path| {
+        let mut command = pprof(directory.path());
+        let command = command.args(["--json", "--exe", text(&binary), text(raw)]);
+        json(&command.args(["-o", text(&output)]).output().unwrap()).remove(0)
+    };
+    let summary = symbolize(&raw);
+    assert_eq!(summary["symbolized"], 1);
+    assert_eq!(summary["unknown"], json!({"no symbol covers the address": 1}));
+    let profile = read(&output);
+    let file = text(&source);
+    assert_eq!(lines(&profile), [format!("f {file}:5 from 0"), format!(" {file}:8 from 0")]);
+    assert_eq!(flags(&profile), [[false, true, true, false]]);
+    // It has no name, so it is asked for again.
+    let first = profile;
+    std::fs::copy(&output, &raw).unwrap();
+    assert_eq!((symbolize(&raw)["kept"].clone(), read(&output)), (json!(1), first));
+}
+
 /// Go's pprof shares no code with this one.
 #[test]
 fn go_reads_what_is_written() {
