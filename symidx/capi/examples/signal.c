@@ -54,8 +54,8 @@ static void tick(int signal, siginfo_t *info, void *context) {
     symidx_statistics_count(&statistics, status);
     framed += count;
     if (symbol.status == SYMIDX_OK) {
-        symidx_display_name(symbol.index, symbol.name.data, symbol.name.length, 0, name,
-                            sizeof name, NULL);
+        symidx_display_name(symbol.index, symbol.name.data, symbol.name.length,
+                            SYMIDX_DISPLAY_SHORT, name, sizeof name, NULL);
         if (strcmp(name, "spin") == 0)
             in_spin++;
     }
@@ -81,9 +81,10 @@ __attribute__((noinline)) static void allocate(uint64_t seed) {
     }
 }
 
+/* Milliseconds of processor time. */
 static int64_t now(void) {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
