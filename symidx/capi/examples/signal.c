@@ -54,6 +54,7 @@ static void tick(int signal, siginfo_t *info, void *context) {
     symidx_statistics_count(&statistics, status);
     framed += count;
     if (symbol.status == SYMIDX_OK) {
+        /* Names of C take little stack; deep ones of Rust are better shown later. */
         symidx_display_name(symbol.index, symbol.name.data, symbol.name.length,
                             SYMIDX_DISPLAY_SHORT, name, sizeof name, NULL);
         if (strcmp(name, "spin") == 0)

@@ -968,7 +968,7 @@ symidx_status symidx_lookup_section(const struct symidx_index *index,
  * are more than `capacity`.
  *
  * `count` (may be NULL) takes how many there are: at most 512, and `capacity` of
- * them are written. `symbol` (may be NULL) takes what symidx_lookup answers;
+ * them are written; 0 when the call fails. `symbol` (may be NULL) takes what symidx_lookup answers;
  * where only lines are known, its status is SYMIDX_GAP.
  *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
@@ -1490,7 +1490,8 @@ symidx_status symidx_store_forget_missing(const struct symidx_store *store);
  * without the NUL. SYMIDX_CUT when it did not fit; `buffer` may be NULL with
  * capacity 0 to ask for the length.
  *
- * Threads: any. Signals: yes. Lifetime: a copy.
+ * Threads: any. Signals: yes, with 128 KiB of stack left: Rust names may nest as
+ * deeply as 500 levels. Lifetime: a copy.
  *
  * # Safety
  * The index is open; `name` points to `name_length` bytes, `buffer` to

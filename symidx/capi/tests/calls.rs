@@ -606,8 +606,12 @@ fn wrong_pointers_are_refused() {
         assert_eq!(symidx_lookup_section(index, name, 4, 0, null_mut()), null_error);
         let mut frame: symidx_frame = fresh();
         for frames in [symidx_frames, symidx_frames_return, symidx_frames_offset] {
-            assert_eq!(frames(None, 0, null_mut(), &mut frame, 1, null_mut()), null_error);
-            assert_eq!(frames(index, 0, null_mut(), null_mut(), 1, null_mut()), null_error);
+            let mut count = 99;
+            assert_eq!(frames(None, 0, null_mut(), &mut frame, 1, &mut count), null_error);
+            assert_eq!(count, 0);
+            count = 99;
+            assert_eq!(frames(index, 0, null_mut(), null_mut(), 1, &mut count), null_error);
+            assert_eq!(count, 0);
             assert_eq!(frames(index, 0, null_mut(), &mut frame, huge, null_mut()), argument);
             let (misplaced, count) = (odd(&mut words), odd(&mut words).cast());
             assert_eq!(frames(index, 0, misplaced.cast(), &mut frame, 1, null_mut()), misaligned);

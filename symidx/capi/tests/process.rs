@@ -12,10 +12,11 @@
 
 mod common;
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::ptr::null_mut;
 use std::sync::Arc;
 
@@ -367,5 +368,62 @@ fn an_index_that_is_added_answers_where_no_file_does() {
         assert_eq!((symbol.module, symbol.address), (SYMIDX_NO_NUMBER, known.start().0));
         assert_eq!(symidx_resolver_clear_added(handles.alone()), S::SYMIDX_OK);
         assert_eq!(lookup(&handles, &mut symbol), S::SYMIDX_NO_MODULE);
+    }
+}
+
+unsafe extern "C" {
+    fn dlopen(path: *const c_char, mode: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlclose(library: *mut c_void) -> c_int;
+}
+
+/// Libraries that come and go are noticed, and named from their own index.
+#[test]
+fn libraries_that_are_loaded_later_are_noticed() {
+    if !common::there("cc") {
+        return;
+    }
+    let installed = Installed::new();
+    let source = installed.path("added.c");
+    std::fs::write(&source, "int added(int x) { return x + 42; }\n").unwrap();
+    let library = installed.path("libadded.so");
+    common::succeed(
+        Command::new("cc").args(["-g", "-shared", "-fPIC"]).arg(&source).arg("-o").arg(&library),
+    );
+    common::index(&library);
+    let path = CString::new(library.as_os_str().as_bytes()).unwrap();
+    let (mut store, mut modules, mut resolver) = (null_mut(), null_mut(), null_mut());
+    let mut symbol: symidx_symbol = fresh();
+    let mut changed = false;
+    unsafe {
+        assert_eq!(symidx_store_new(0, &mut store), S::SYMIDX_OK);
+        assert_eq!(symidx_modules_capture(&mut modules), S::SYMIDX_OK);
+        let status = symidx_resolver_new(modules.as_ref(), store.as_ref(), &mut resolver);
+        assert_eq!(status, S::SYMIDX_OK);
+        let handle = dlopen(path.as_ptr(), 2);
+        assert!(!handle.is_null());
+        let address = dlsym(handle, c"added".as_ptr()).addr() as u64;
+        let status = symidx_resolver_lookup(resolver.as_ref(), address, &mut symbol);
+        assert_eq!(status, S::SYMIDX_NO_MODULE);
+        assert_eq!(symidx_modules_changed(modules.as_ref(), &mut changed), S::SYMIDX_OK);
+        assert!(changed);
+        changed = false;
+        let status = symidx_resolver_update(resolver.as_mut(), &mut changed, null_mut(), 0);
+        assert_eq!((status, changed), (S::SYMIDX_OK, true));
+        symidx_resolver_open_for(resolver.as_mut(), &address, 1, null_mut());
+        let status = symidx_resolver_lookup(resolver.as_ref(), address, &mut symbol);
+        assert_eq!((status, bytes_of(symbol.name)), (S::SYMIDX_OK, &b"added"[..]));
+        let mut frame: symidx_frame = fresh();
+        let resolved = resolver.as_ref();
+        symidx_resolver_frames(resolved, address, null_mut(), &mut frame, 1, null_mut());
+        assert_eq!((bytes_of(frame.file), frame.line), (&b"added.c"[..], 1));
+        assert_eq!(dlclose(handle), 0);
+        let status = symidx_resolver_update(resolver.as_mut(), &mut changed, null_mut(), 0);
+        assert_eq!((status, changed), (S::SYMIDX_OK, true));
+        let status = symidx_resolver_lookup(resolver.as_ref(), address, &mut symbol);
+        assert_eq!(status, S::SYMIDX_NO_MODULE);
+        symidx_resolver_free(Some(Box::from_raw(resolver)));
+        symidx_store_free(Some(Box::from_raw(store)));
+        symidx_modules_free(Some(Box::from_raw(modules)));
     }
 }

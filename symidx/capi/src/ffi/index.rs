@@ -278,7 +278,7 @@ fn answer<'i>(
 /// are more than `capacity`.
 ///
 /// `count` (may be NULL) takes how many there are: at most 512, and `capacity` of
-/// them are written. `symbol` (may be NULL) takes what symidx_lookup answers;
+/// them are written; 0 when the call fails. `symbol` (may be NULL) takes what symidx_lookup answers;
 /// where only lines are known, its status is SYMIDX_GAP.
 ///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
@@ -370,11 +370,11 @@ impl Room<'_> {
     ) -> Result<Self, symidx_status> {
         // SAFETY: passed on.
         unsafe {
-            Ok(Self {
-                symbol: Structs::optional(symbol)?,
-                frames: Structs::new(frames, capacity)?,
-                count: Place::optional(count)?,
-            })
+            // Whatever is wrong with the rest, there are no frames then.
+            let mut count = Place::optional(count)?;
+            count.set(0);
+            let (symbol, frames) = (Structs::optional(symbol)?, Structs::new(frames, capacity)?);
+            Ok(Self { symbol, frames, count })
         }
     }
 
@@ -414,7 +414,6 @@ impl Room<'_> {
     /// Writes why there are no frames.
     pub(super) fn refuse(mut self, why: &symidx_symbol) -> Outcome {
         self.symbol.write(0, why);
-        self.count.set(0);
         Ok(why.status)
     }
 }

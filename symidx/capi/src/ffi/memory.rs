@@ -100,6 +100,17 @@ impl<T: Versioned> Structs<'_, T> {
         let bytes = usize::try_from(self.size).unwrap_or(0);
         let Some(offset) = at.checked_mul(bytes).filter(|_| at < self.count) else { return false };
         let known = bytes.min(size_of::<T>());
+        if bytes == size_of::<T>() {
+            // The usual case, without copies of unknown length.
+            // SAFETY: place `at` is one of `count` of the size of a `T`, aligned,
+            // and the caller's to give; the size stays the caller's.
+            unsafe {
+                let place = self.first.add(at);
+                place.write(*value);
+                place.cast::<u32>().write(self.size);
+            }
+            return true;
+        }
         // SAFETY: place `at` is one of `count` of `bytes` each, the caller's to
         // give, and a value of the library is no place of the caller's. Bytes
         // are copied, whatever they are; the size stays the caller's.

@@ -73,3 +73,12 @@ fn fail(message: &mut Buffer<'_>, status: symidx_status, details: &dyn Display) 
     message.end();
     status
 }
+
+/// The promise of "Threads: any": the compiler checks it here, since C does not.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<symidx_index>();
+    shared::<symidx_store>();
+    shared::<symidx_modules>();
+    shared::<symidx_resolver>();
+};

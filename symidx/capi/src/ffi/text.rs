@@ -24,7 +24,8 @@ pub const SYMIDX_DISPLAY_SHORT: u32 = 1;
 /// without the NUL. SYMIDX_CUT when it did not fit; `buffer` may be NULL with
 /// capacity 0 to ask for the length.
 ///
-/// Threads: any. Signals: yes. Lifetime: a copy.
+/// Threads: any. Signals: yes, with 128 KiB of stack left: Rust names may nest as
+/// deeply as 500 levels. Lifetime: a copy.
 ///
 /// # Safety
 /// The index is open; `name` points to `name_length` bytes, `buffer` to

@@ -54,12 +54,12 @@ pub(crate) struct Installed {
 impl Installed {
     pub(crate) fn new() -> Self {
         let installed = Self { directory: tempfile::tempdir().unwrap() };
-        succeed(
-            Command::new(crate_file("install.sh"))
-                .arg("--built")
-                .arg(built())
-                .arg(installed.prefix()),
-        );
+        let mut script = Command::new(crate_file("install.sh"));
+        succeed(script.arg("--built").arg(built()).arg(installed.prefix()));
+        // A test build's debug information is not what a test's index is for: it
+        // only makes each index of a statically linked program slow to build.
+        let mut strip = Command::new("strip");
+        let _ = strip.arg("-g").arg(installed.library().join("libsymidx.a")).output();
         installed
     }
 
