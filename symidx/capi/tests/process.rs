@@ -111,7 +111,7 @@ fn reference(directory: &Path) -> Resolver {
 
 #[test]
 fn resolvers_answer_as_the_library() {
-    let installed = Installed::new();
+    let installed = Installed::nothing();
     let directory = installed.store_with_libc();
     let reference = reference(&directory);
     let mut handles = Handles::new(&directory, |_| ());
@@ -258,7 +258,7 @@ fn modules_are_those_of_the_library() {
 
 #[test]
 fn bounds_reasons_and_budgets_are_told() {
-    let installed = Installed::new();
+    let installed = Installed::nothing();
     let directory = installed.store_with_libc();
     let reference = reference(&directory);
     let libc = reference.modules().iter().position(|m| m.path().ends_with("libc.so.6")).unwrap();
@@ -322,7 +322,7 @@ fn bounds_reasons_and_budgets_are_told() {
 
 #[test]
 fn what_was_missing_is_found_when_it_is_forgotten() {
-    let installed = Installed::new();
+    let installed = Installed::nothing();
     let later = installed.path("store");
     let mut handles = Handles::new(&later, |_| ());
     let mut open = 9;
@@ -342,7 +342,7 @@ fn what_was_missing_is_found_when_it_is_forgotten() {
 
 #[test]
 fn an_index_that_is_added_answers_where_no_file_does() {
-    let installed = Installed::new();
+    let installed = Installed::nothing();
     let mut handles = Handles::new(&installed.path("none"), |_| ());
     let golden = common::crate_file("../../testdata/golden/lines.symidx");
     let path = CString::new(golden.as_os_str().as_bytes()).unwrap();
@@ -383,7 +383,7 @@ fn libraries_that_are_loaded_later_are_noticed() {
     if !common::there("cc") {
         return;
     }
-    let installed = Installed::new();
+    let installed = Installed::nothing();
     let source = installed.path("added.c");
     std::fs::write(&source, "int added(int x) { return x + 42; }\n").unwrap();
     let library = installed.path("libadded.so");

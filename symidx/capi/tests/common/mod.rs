@@ -46,14 +46,19 @@ pub(crate) fn built() -> PathBuf {
     std::env::current_exe().unwrap().parent().unwrap().to_path_buf()
 }
 
-/// A prefix with the library in it.
+/// A directory of a test's own, and in it a prefix with the library.
 pub(crate) struct Installed {
     pub(crate) directory: TempDir,
 }
 
 impl Installed {
+    /// The directory alone, for tests that call the library without C.
+    pub(crate) fn nothing() -> Self {
+        Self { directory: tempfile::tempdir().unwrap() }
+    }
+
     pub(crate) fn new() -> Self {
-        let installed = Self { directory: tempfile::tempdir().unwrap() };
+        let installed = Self::nothing();
         let mut script = Command::new(crate_file("install.sh"));
         succeed(script.arg("--built").arg(built()).arg(installed.prefix()));
         // A test build's debug information is not what a test's index is for: it
