@@ -83,6 +83,11 @@ pub(super) fn id_of_file(module: &Module) -> Option<Id> {
     Elf::open(&file)?.build_id()
 }
 
+/// The build-id in a file.
+pub(super) fn id_of(file: &Path) -> Option<Id> {
+    Elf::open(&open_regular(file)?)?.build_id()
+}
+
 fn is_mapped_file(file: &File, module: &Module) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let Some(inode) = module.inode else { return true };
