@@ -2,8 +2,8 @@
 //! segments, and where its `.symidx` section is.
 //!
 //! In: something that reads bytes at file offsets (a file, or the memory a file
-//! is mapped to). Out: plain values. Reads at most a few KiB through a buffer
-//! on the stack; never allocates, never follows a count past its bound.
+//! is mapped to). Out: plain values. Reads at most a few KiB through two
+//! buffers on the stack; never allocates, never follows a count past its bound.
 
 use crate::process::id::Id;
 
@@ -11,7 +11,9 @@ use crate::process::id::Id;
 const MAX_HEADERS: u64 = 4096;
 /// Note bytes beyond this number are not read.
 const MAX_NOTES: u64 = 64 << 10;
-const BUFFER: usize = 1024;
+/// Bytes of a window, which starts at a multiple of half of that.
+const WINDOW: usize = 2048;
+const HALF: u64 = 1024;
 
 /// The name of the section that holds an index.
 pub(crate) const EMBEDDED: &[u8] = b".symidx";
@@ -58,13 +60,29 @@ pub(crate) struct LoadHeader {
     pub(crate) execute: bool,
 }
 
-/// An ELF file seen through a small buffer.
-pub(crate) struct Elf<'r, R: ?Sized> {
-    from: &'r R,
-    buffer: [u8; BUFFER],
-    /// File offset of the buffer, and how much of it is filled.
+/// A piece of a file, copied.
+struct Window {
+    bytes: [u8; WINDOW],
+    /// File offset of the first byte, and how many there are.
     at: u64,
     filled: usize,
+}
+
+impl Window {
+    const EMPTY: Self = Self { bytes: [0; WINDOW], at: 0, filled: 0 };
+
+    fn get<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
+        let start = usize::try_from(at.checked_sub(self.at)?).ok()?;
+        let filled = self.bytes.get(..self.filled)?;
+        filled.get(start..)?.first_chunk().copied()
+    }
+}
+
+/// An ELF file seen through two small windows, the one used last first: a table
+/// and the names that it refers to are read side by side.
+pub(crate) struct Elf<'r, R: ?Sized> {
+    from: &'r R,
+    windows: [Window; 2],
     is_64: bool,
     big: bool,
     program_headers: (u64, u64, u64),
@@ -77,9 +95,7 @@ impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
     pub(crate) fn open(from: &'r R) -> Option<Self> {
         let mut elf = Self {
             from,
-            buffer: [0; BUFFER],
-            at: 0,
-            filled: 0,
+            windows: [Window::EMPTY; 2],
             is_64: true,
             big: false,
             program_headers: (0, 0, 0),
@@ -233,18 +249,17 @@ impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
     }
 
     fn bytes<const N: usize>(&mut self, at: u64) -> Option<[u8; N]> {
-        if let Some(found) = self.buffered(at) {
+        let [latest, other] = &mut self.windows;
+        if let Some(found) = latest.get(at) {
             return Some(found);
         }
-        self.at = at;
-        self.filled = self.from.read_at(&mut self.buffer, at);
-        self.buffered(at)
-    }
-
-    fn buffered<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
-        let start = usize::try_from(at.checked_sub(self.at)?).ok()?;
-        let filled = self.buffer.get(..self.filled)?;
-        filled.get(start..)?.first_chunk().copied()
+        core::mem::swap(latest, other);
+        if let Some(found) = latest.get(at) {
+            return Some(found);
+        }
+        latest.at = at & !HALF.wrapping_sub(1);
+        latest.filled = self.from.read_at(&mut latest.bytes, latest.at);
+        latest.get(at)
     }
 }
 
@@ -269,9 +284,7 @@ pub(crate) fn build_id_in_notes(notes: &[u8]) -> Option<Id> {
     let length = u64::try_from(notes.len()).ok()?;
     let mut elf = Elf {
         from: &notes,
-        buffer: [0; BUFFER],
-        at: 0,
-        filled: 0,
+        windows: [Window::EMPTY; 2],
         is_64: true,
         big: cfg!(target_endian = "big"),
         program_headers: (0, 0, 0),
