@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::{addr2line, build, completions, dump, find, info, lookup, man, verify};
+use crate::{addr2line, build, completions, dump, find, info, lookup, man, perf, pprof, verify};
 
 /// Compile symbols of ELF, Mach-O and kallsyms files into .symidx indexes and look things up in them.
 #[derive(Debug, Parser)]
@@ -46,8 +46,12 @@ pub(crate) enum Verb {
     Info(info::InfoArgs),
     /// Every symbol and name of an index, in a stable order.
     Dump(dump::DumpArgs),
+    /// Recordings of perf: every sample named, in bounded memory.
+    Perf(Box<perf::PerfArgs>),
     /// Check every promise of an index.
     Verify(verify::VerifyArgs),
+    /// Symbolize a pprof profile; draw its flame graph.
+    Pprof(Box<pprof::PprofArgs>),
     /// Print a completion script for a shell.
     Completions(completions::CompletionsArgs),
     /// Print the manual page.

@@ -43,7 +43,12 @@ pub(crate) struct DumpArgs {
 
 /// Prints all of it.
 pub(crate) fn run(args: &DumpArgs, ui: Ui) -> Result<u8, Failure> {
-    let source = Source { file: &args.file, read: &args.read, store: args.store.as_deref() };
+    let source = Source {
+        file: &args.file,
+        read: &args.read,
+        store: args.store.as_deref(),
+        in_caches: false,
+    };
     let index = source::open(source, ui)?;
     let broken = |error: Corrupt| Failure::file(&args.file, error);
     let mut output = Output::default();

@@ -71,7 +71,12 @@ pub(crate) fn run(args: &FindArgs, ui: Ui) -> Result<u8, Failure> {
     } else {
         expressions.resize_with(args.names.len(), || None);
     }
-    let source = Source { file: &args.file, read: &args.read, store: args.store.as_deref() };
+    let source = Source {
+        file: &args.file,
+        read: &args.read,
+        store: args.store.as_deref(),
+        in_caches: false,
+    };
     let index = source::open(source, ui)?;
     let mut output = Output::default();
     let mut shown = Shown::new(!args.no_demangle);

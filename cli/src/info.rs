@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use symidx::format::{
-    CONTAINER_ELF, CONTAINER_KALLSYMS, CONTAINER_MACHO, SEGMENT_EXECUTE, SEGMENT_READ,
-    SEGMENT_WRITE, SectionId, VERSION,
+    CONTAINER_ELF, CONTAINER_JITDUMP, CONTAINER_KALLSYMS, CONTAINER_MACHO, CONTAINER_PERF_MAP,
+    SEGMENT_EXECUTE, SEGMENT_READ, SEGMENT_WRITE, SectionId, VERSION,
 };
 use symidx::{Corrupt, Index, LineCounts, Section, metadata};
 use symidx_indexer::hex;
@@ -38,7 +38,12 @@ pub(crate) struct InfoArgs {
 
 /// Prints the facts.
 pub(crate) fn run(args: &InfoArgs, ui: Ui) -> Result<u8, Failure> {
-    let source = Source { file: &args.file, read: &args.read, store: args.store.as_deref() };
+    let source = Source {
+        file: &args.file,
+        read: &args.read,
+        store: args.store.as_deref(),
+        in_caches: false,
+    };
     let index = source::open(source, ui)?;
     let facts = Facts::gather(&index).map_err(|error| Failure::file(&args.file, error))?;
     let mut output = Output::default();
@@ -305,6 +310,8 @@ fn container(index: &Index<'_>) -> &'static str {
         CONTAINER_ELF => "ELF",
         CONTAINER_MACHO => "Mach-O",
         CONTAINER_KALLSYMS => "kallsyms",
+        CONTAINER_PERF_MAP => "perf map",
+        CONTAINER_JITDUMP => "jitdump",
         _ => "unknown",
     }
 }

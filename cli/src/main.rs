@@ -11,13 +11,17 @@ mod completions;
 mod dump;
 mod failure;
 mod find;
+mod flame;
 mod frames;
 mod info;
 mod lookup;
 mod man;
 mod options;
 mod output;
+mod pprof;
+mod perf;
 mod progress;
+mod publish;
 mod shown;
 mod source;
 mod text;
@@ -62,7 +66,9 @@ fn run(cli: Cli, ui: Ui) -> Result<u8, Failure> {
         Verb::Find(args) => find::run(&args, ui),
         Verb::Info(args) => info::run(&args, ui),
         Verb::Dump(args) => dump::run(&args, ui),
+        Verb::Perf(args) => perf::run(*args, ui),
         Verb::Verify(args) => verify::run(&args, ui),
+        Verb::Pprof(args) => pprof::run(&args, ui),
         Verb::Completions(args) => completions::run(&args),
         Verb::Man(args) => man::run(&args),
     }

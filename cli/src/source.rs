@@ -14,7 +14,7 @@ use std::time::Instant;
 use symidx::{Index, format};
 use symidx_indexer::input::{self, Identified, ReadOptions};
 use symidx_indexer::model::Store;
-use symidx_indexer::{BuildOptions, build_bytes, hex};
+use symidx_indexer::{BuildOptions, build_bytes, hex, store};
 
 use crate::failure::Failure;
 use crate::options::ReadArgs;
@@ -30,6 +30,23 @@ pub(crate) struct Source<'a> {
     pub(crate) read: &'a ReadArgs,
     /// Where to look for its index besides.
     pub(crate) store: Option<&'a Path>,
+    /// Also in the directories of `$SYMIDX_PATH` and in the user's cache.
+    pub(crate) in_caches: bool,
+}
+
+impl Source<'_> {
+    /// Every store to look in.
+    pub(crate) fn stores(&self) -> Vec<PathBuf> {
+        let own = self.store.map(Path::to_path_buf);
+        own.into_iter().chain(if self.in_caches { caches() } else { Vec::new() }).collect()
+    }
+}
+
+/// The stores that the environment names: those of `$SYMIDX_PATH`, and the user's cache.
+pub(crate) fn caches() -> Vec<PathBuf> {
+    let named = std::env::var_os("SYMIDX_PATH").unwrap_or_default();
+    let named = std::env::split_paths(&named).filter(|path| !path.as_os_str().is_empty());
+    named.chain(symidx::process::user_cache()).collect()
 }
 
 /// Opens an index for the file.
@@ -80,8 +97,10 @@ fn open_binary(source: Source<'_>, ui: Ui) -> Result<Index<'static>, Failure> {
     for warning in &report.warnings {
         ui.warning(format_args!("{file}: {warning}"));
     }
+    // Nothing can be written beside what the kernel makes up.
+    let to = if source.file.starts_with("/proc") { "--store DIR " } else { "" };
     ui.note(format_args!(
-        "{file}: built an index of {} symbols in memory in {:.2} s; `symidx build {file}` keeps one",
+        "{file}: built an index of {} symbols in memory in {:.2} s; `symidx build {to}{file}` keeps one",
         crate::text::grouped(report.symbols),
         start.elapsed().as_secs_f64(),
     ));
@@ -100,14 +119,15 @@ fn fresh_index(
     if !source.file.is_file() && !source.file.is_dir() {
         return Ok(None);
     }
-    if candidates.is_empty() && source.store.is_none() {
+    let stores = source.stores();
+    if candidates.is_empty() && stores.is_empty() {
         return Ok(None);
     }
     let store = Store::new();
     let input::Input { path, data, .. } = input::open(source.file, &store)?;
     let identified = input::identify(&path, data, read)?;
     let binary = Binary::new(data, identified);
-    candidates.extend(source.store.map(|directory| binary.store_path(directory)));
+    candidates.extend(stores.iter().map(|directory| binary.store_path(directory)));
     for candidate in candidates {
         let index = match map(&candidate) {
             Ok(index) => index,
@@ -180,7 +200,7 @@ impl<'d> Binary<'d> {
     pub(crate) fn is_same_build(&self, index: &Index<'_>) -> bool {
         match (self.id(), stated_id(index)) {
             // strip keeps the id: the index of the unstripped file serves both.
-            (Some(id), Some(recorded)) => id == recorded,
+            (Some(id), Some(recorded)) if !self.identified.at_run_time => id == recorded,
             _ => self.is_same(index),
         }
     }
@@ -201,13 +221,15 @@ impl<'d> Binary<'d> {
 
     /// `DIR/.build-id/xx/yyyy.symidx`: by build-id or UUID, else by BLAKE3.
     pub(crate) fn store_path(&self, directory: &Path) -> PathBuf {
-        // A directory and a name need two bytes.
-        let id = match self.id().filter(|id| id.len() >= 2) {
-            Some(id) => hex(id),
-            None => hex(self.hash()),
+        let kind = match self.identified.at_run_time {
+            true => store::Kind::Kallsyms,
+            false => store::Kind::File,
         };
-        let (first, rest) = id.split_at_checked(2).unwrap_or((&id, ""));
-        directory.join(".build-id").join(first).join(format!("{rest}.symidx"))
+        // A directory and a name need two bytes.
+        match self.id().filter(|id| id.len() >= 2) {
+            Some(id) => store::place(directory, id, kind),
+            None => store::place(directory, self.hash(), store::Kind::File),
+        }
     }
 }
 

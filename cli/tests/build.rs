@@ -380,3 +380,102 @@ fn what_a_walk_cannot_use_is_no_failure() {
     assert_eq!(code(&output), 0);
     assert!(stderr(&output).contains("no ELF or Mach-O file"));
 }
+
+/// Official rustc has no build-id: without the link each reader would have to
+/// hash 150 MB to find its index.
+#[cfg(unix)]
+#[test]
+fn a_file_without_an_id_is_linked_by_its_state() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = directory.path().join("store");
+    let links = || {
+        let entries = std::fs::read_dir(store.join(".by-file")).unwrap();
+        let mut all: Vec<_> =
+            entries.map(|e| std::fs::canonicalize(e.unwrap().path()).unwrap()).collect();
+        all.sort();
+        all
+    };
+    let file = copied("elf/zero-size/z.exe", directory.path());
+    let output = run(["build", text(&file), "--store", text(&store), "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(json(&output)[0]["id"].as_str().unwrap().starts_with("blake3:"));
+    let index = std::fs::canonicalize(json(&output)[0]["output"].as_str().unwrap()).unwrap();
+    assert_eq!(links(), std::slice::from_ref(&index));
+    // Again, and a copy of it: one index, a link for each file.
+    let again = directory.path().join("again.exe");
+    std::fs::copy(&file, &again).unwrap();
+    let output = run(["build", text(&file), text(&again), "--store", text(&store)]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert_eq!(links(), [index.clone(), index]);
+    // A file with an id needs none.
+    let other = directory.path().join("other");
+    let file = testdata("macho/fat/fat3.macho");
+    let output = run(["build", text(&file), "--all-archs", "--store", text(&other)]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(other.join(".build-id").exists() && !other.join(".by-file").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_is_indexed_file_by_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let pid = child.id();
+    let maps = || std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    while !maps().contains("libc.so") && child.try_wait().unwrap().is_none() {
+        std::thread::yield_now();
+    }
+    let mut command = symidx();
+    command.env("XDG_CACHE_HOME", directory.path());
+    let output = command
+        .args(["build", "--names-only", "--json", "--pid", &pid.to_string()])
+        .output()
+        .unwrap();
+    let mut lookup = symidx();
+    lookup.env("XDG_CACHE_HOME", directory.path());
+    let mapped = maps();
+    let code_of_libc =
+        mapped.lines().find(|line| line.contains("r-xp") && line.contains("libc.so")).unwrap();
+    let start = code_of_libc.split('-').next().unwrap();
+    let found = lookup.args(["lookup", "--pid", &pid.to_string(), start]).output().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let inputs: Vec<_> =
+        json(&output).iter().map(|built| built["input"].as_str().unwrap().to_owned()).collect();
+    assert!(
+        inputs.iter().any(|input| input.ends_with("/sleep") || input.ends_with("/coreutils")),
+        "{inputs:?}"
+    );
+    assert!(inputs.iter().any(|input| input.contains("libc.so")), "{inputs:?}");
+    let store = directory.path().join("symidx/.build-id");
+    assert!(
+        json(&output)
+            .iter()
+            .all(|built| built["output"].as_str().unwrap().starts_with(text(&store)))
+    );
+    // What is in the cache is not built again.
+    assert!(!stderr(&found).contains("libc.so"), "{}", stderr(&found));
+}
+
+#[test]
+fn packed_modules_are_indexed_as_what_is_in_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let modules = directory.path().join("modules");
+    std::fs::create_dir(&modules).unwrap();
+    let plain = copied("elf/relocatable/fake.ko", &modules);
+    copied("elf/relocatable/fake.ko.xz", &modules);
+    std::fs::write(modules.join("notes.xz"), b"\xfd7zXZ\0 not a module").unwrap();
+    let output = run(["build", text(&modules), "--json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let built = json(&output);
+    assert_eq!(built.len(), 2);
+    assert_eq!(built[0]["id"], built[1]["id"]);
+    assert_eq!(built[0]["symbols"], built[1]["symbols"]);
+    let packed = std::fs::read(modules.join("fake.ko.xz.symidx")).unwrap();
+    assert_eq!(std::fs::read(modules.join("fake.ko.symidx")).unwrap(), packed);
+    // The index beside it is the right one, and is not built again.
+    let output = run(["lookup", text(&modules.join("fake.ko.xz")), "0x0"]);
+    assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
+    assert_eq!(stdout(&output), stdout(&run(["lookup", text(&plain), "0x0"])));
+}

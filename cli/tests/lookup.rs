@@ -380,7 +380,8 @@ fn mapped_devices_and_pipes_are_not_opened() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
     let maps = directory.path().join("maps");
-    let lines = format!("1000-2000 r-xp 0 0 0 /dev/zero\n3000-4000 r-xp 0 0 0 {}\n", text(&pipe));
+    let lines =
+        format!("1000-2000 r-xp 0 0:0 0 /dev/zero\n3000-4000 r-xp 0 0:0 0 {}\n", text(&pipe));
     std::fs::write(&maps, lines).unwrap();
     let output = run(["lookup", "--maps", text(&maps), "1000", "3000"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));

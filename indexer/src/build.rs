@@ -411,6 +411,8 @@ impl<'store> Source<'store> {
                 Format::Elf => format::CONTAINER_ELF,
                 Format::MachO => format::CONTAINER_MACHO,
                 Format::Kallsyms => format::CONTAINER_KALLSYMS,
+                Format::PerfMap => format::CONTAINER_PERF_MAP,
+                Format::JitDump => format::CONTAINER_JITDUMP,
             },
             image_flags: flag(image.machine.is_64, format::IMAGE_64)
                 | flag(image.machine.big_endian, format::IMAGE_BIG_ENDIAN),

@@ -17,8 +17,10 @@ pub mod layout;
 pub mod lines;
 pub mod model;
 pub mod normalise;
+pub mod parallel;
 pub mod progress;
 pub mod publish;
+pub mod store;
 pub mod write;
 
 pub use build::{

@@ -56,6 +56,10 @@ pub enum Format {
     MachO,
     /// `/proc/kallsyms` text.
     Kallsyms,
+    /// `/tmp/perf-PID.map` text.
+    PerfMap,
+    /// A jitdump file.
+    JitDump,
 }
 
 /// How addresses of the image are to be read.
@@ -301,6 +305,8 @@ pub struct Image<'data> {
     pub holes: Vec<(u64, u64)>,
     /// DWARF of the input and of its companions, not parsed yet.
     pub debug: Vec<DebugInfo<'data>>,
+    /// Lines that the input states in a form of its own; only without DWARF.
+    pub lines: Vec<lines::UnitLines<'data>>,
     /// Companion files that were used, in the order they were read.
     pub companions: Vec<Companion<'data>>,
     /// What was dropped and why.

@@ -18,7 +18,7 @@
 //!
 //! | feature | default | gives |
 //! |---|---|---|
-//! | `std` | with `mmap` | [`Index::read`] |
+//! | `std` | with `mmap` | [`Index::read`], [`kernel`]: slide and modules of a running one |
 //! | `mmap` | yes | [`Index::map`] |
 //! | `verify` | yes | the hashes in [`Index::verify`] |
 //! | `process` | no | [`process`]: modules of processes, stores of indexes, run-time addresses → symbols (Unix) |
@@ -42,6 +42,8 @@ mod error;
 pub mod format;
 mod frames;
 mod index;
+#[cfg(feature = "std")]
+pub mod kernel;
 mod lines;
 #[cfg(feature = "metadata")]
 pub mod metadata;

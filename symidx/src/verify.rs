@@ -5,9 +5,9 @@
 
 use crate::error::{Invariant, Violation};
 use crate::format::{
-    Attrs, Header, IMAGE_64, IMAGE_BIG_ENDIAN, Kind, LARGE_SIZE, LONG_NAME, NONE, REGION_CODE,
-    Region, SECTION_EXECUTE, SECTION_TLS, SECTION_WRITE, SEGMENT_EXECUTE, SEGMENT_READ,
-    SEGMENT_WRITE, SectionId, fingerprint, name_hash,
+    Attrs, CONTAINER_ELF, CONTAINER_JITDUMP, Header, IMAGE_64, IMAGE_BIG_ENDIAN, Kind, LARGE_SIZE,
+    LONG_NAME, NONE, REGION_CODE, Region, SECTION_EXECUTE, SECTION_TLS, SECTION_WRITE,
+    SEGMENT_EXECUTE, SEGMENT_READ, SEGMENT_WRITE, SectionId, fingerprint, name_hash,
 };
 use crate::index::Index;
 use crate::names::split;
@@ -130,7 +130,7 @@ impl View<'_> {
             && zero(&identity.reserved2)
             && zero(&identity.reserved3)
             && identity.image_flags & !(IMAGE_64 | IMAGE_BIG_ENDIAN) == 0
-            && (1..=3).contains(&identity.container);
+            && (CONTAINER_ELF..=CONTAINER_JITDUMP).contains(&identity.container);
         match sound {
             true => Ok(()),
             false => Err(Violation::entry(Invariant::IdentityShape, SectionId::IDENTITY, 0)),

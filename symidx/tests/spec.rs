@@ -241,9 +241,10 @@ fn the_numbers_in_the_text_are_those_of_the_code() {
         ("0: none, 1: GNU build-id, 2: Mach-O UUID", {
             (format::ID_NONE, format::ID_BUILD_ID, format::ID_UUID) == (0, 1, 2)
         }),
-        ("1: ELF, 2: Mach-O, 3: kallsyms", {
-            let all = (format::CONTAINER_ELF, format::CONTAINER_MACHO, format::CONTAINER_KALLSYMS);
-            all == (1, 2, 3)
+        ("1: ELF, 2: Mach-O, 3: kallsyms, 4: perf map, 5: jitdump", {
+            let binaries = (format::CONTAINER_ELF, format::CONTAINER_MACHO);
+            let jit = (format::CONTAINER_PERF_MAP, format::CONTAINER_JITDUMP);
+            (binaries, format::CONTAINER_KALLSYMS, jit) == ((1, 2), 3, (4, 5))
         }),
         ("bit 0: 64-bit, bit 1: big-endian", {
             (format::IMAGE_64, format::IMAGE_BIG_ENDIAN) == (1, 2)

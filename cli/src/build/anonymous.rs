@@ -12,7 +12,7 @@ use std::time::Duration;
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// Looks at the memory until dropped.
-pub(super) struct Sampler {
+pub(crate) struct Sampler {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -34,7 +34,7 @@ impl Shared {
 
 impl Sampler {
     /// Starts looking, for that many workers.
-    pub(super) fn start(workers: usize) -> Self {
+    pub(crate) fn start(workers: usize) -> Self {
         let peaks = std::iter::repeat_with(AtomicU64::default).take(workers).collect();
         let shared = Arc::new(Shared { stop: AtomicBool::new(false), peaks });
         let of_thread = Arc::clone(&shared);
@@ -49,14 +49,14 @@ impl Sampler {
     }
 
     /// A worker's job begins.
-    pub(super) fn begin(&self, worker: usize) {
+    pub(crate) fn begin(&self, worker: usize) {
         if let Some(peak) = self.shared.peaks.get(worker) {
             peak.store(anonymous_bytes(), Ordering::Relaxed);
         }
     }
 
     /// A worker's job has ended: the peak since it began, in bytes.
-    pub(super) fn end(&self, worker: usize) -> u64 {
+    pub(crate) fn end(&self, worker: usize) -> u64 {
         self.shared.sample();
         self.shared.peaks.get(worker).map_or(0, |peak| peak.load(Ordering::Relaxed))
     }

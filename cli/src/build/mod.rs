@@ -6,10 +6,13 @@
 
 mod anonymous;
 mod depfile;
+mod mapped;
 mod plan;
 mod report;
 mod walk;
 mod work;
+
+pub(crate) use anonymous::Sampler;
 
 use std::path::PathBuf;
 
@@ -20,9 +23,10 @@ use crate::options::{ReadArgs, size_option};
 use crate::ui::Ui;
 
 /// Compile binaries into indexes.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "INPUT is an ELF file, a Mach-O file (thin, fat or a .dSYM bundle), /proc/kallsyms-style text, \
+    after_help = "INPUT is an ELF file (also a packed kernel module), a Mach-O file (thin, fat or a .dSYM bundle), \
+                        /proc/kallsyms-style text, a perf-PID.map or jitdump file, \
                         or a directory, which is walked in sorted order without following symbolic links; \
                         what is no binary there is passed over.\n\n\
                         EXAMPLES:\n  \
@@ -30,12 +34,17 @@ use crate::ui::Ui;
                         symidx build app -o out/app.symidx --depfile out/app.d\n  \
                         symidx build --store /var/cache/symidx /usr/lib/x86_64-linux-gnu\n  \
                         symidx build --all-archs Kit.framework/Kit\n  \
-                        symidx build /proc/kallsyms --modules /proc/modules -o kernel.symidx"
+                        symidx build --pid 4711                       into the user's cache, where lookup --pid finds them\n  \
+                        symidx build /proc/kallsyms -o kernel.symidx"
 )]
 pub(crate) struct BuildArgs {
     /// What to index.
-    #[arg(value_name = "INPUT", required = true)]
+    #[arg(value_name = "INPUT", required_unless_present = "pid")]
     inputs: Vec<PathBuf>,
+    /// Index every binary that this process has mapped, in containers and deleted ones too.
+    /// Without --store, into the user's cache: $XDG_CACHE_HOME/symidx or ~/.cache/symidx.
+    #[arg(long, value_name = "P", conflicts_with_all = ["inputs", "output"])]
+    pid: Option<u32>,
     /// Exact output path, for one input. Default: INPUT.symidx beside the input.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -89,9 +98,21 @@ pub(crate) struct BuildArgs {
 
 /// Builds every input; the exit code says how it went.
 pub(crate) fn run(args: &BuildArgs, ui: Ui) -> Result<u8, Failure> {
+    let mut args = args.clone();
+    if args.pid.is_some() && args.store.is_none() {
+        args.store = Some(symidx::process::user_cache().ok_or_else(|| {
+            Failure::usage(
+                "build: expected a home directory with --pid, found none; give --store DIR",
+            )
+        })?);
+    }
+    let args = &args;
     let jobs = plan::plan(args)?;
     if jobs.is_empty() {
-        ui.warning("no ELF or Mach-O file found in the directories given");
+        ui.warning(match args.pid {
+            Some(_) => "no ELF or Mach-O file is mapped by this process",
+            None => "no ELF or Mach-O file found in the directories given",
+        });
     }
     let mut report = report::Report::new(args, ui);
     work::run(&jobs, args, &mut report)?;

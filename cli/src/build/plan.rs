@@ -10,8 +10,9 @@ use symidx_indexer::BuildOptions;
 use symidx_indexer::input::{self, ReadOptions, Slice, macho};
 use symidx_indexer::model::Store;
 use symidx_indexer::publish;
+use symidx_indexer::store::FileState;
 
-use super::{BuildArgs, walk};
+use super::{BuildArgs, mapped, walk};
 use crate::failure::Failure;
 use crate::options::Uuid;
 use crate::source::{Binary, beside};
@@ -25,6 +26,10 @@ pub(super) struct Job {
     pub(super) output: PathBuf,
     /// Where a copy of it goes.
     pub(super) copy: Option<PathBuf>,
+    /// The store that one of them is in; a file without an id gets a link there.
+    pub(super) store: Option<PathBuf>,
+    /// The input before anything of it was read.
+    pub(super) state: Option<FileState>,
     /// How to build it.
     pub(super) options: BuildOptions,
     /// Found in a directory: having no symbols, or the build-id of an earlier
@@ -55,6 +60,10 @@ pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
         } else {
             inputs.push((input.clone(), None));
         }
+    }
+    if let Some(pid) = args.pid {
+        inputs = mapped::files(pid)?;
+        walked.push(0..inputs.len());
     }
     let mut jobs = Vec::new();
     for (at, (input, error)) in inputs.into_iter().enumerate() {
@@ -137,11 +146,14 @@ impl Job {
             (Some(output), _) => output.clone(),
             (None, slice) => beside(&input, slice.map(|slice| slice.arch)),
         };
-        let input_bytes = std::fs::metadata(&input).map_or(0, |metadata| metadata.len());
+        let metadata = std::fs::metadata(&input).ok();
+        let input_bytes = metadata.as_ref().map_or(0, std::fs::Metadata::len);
         Self {
             input,
             output,
             copy: None,
+            store: args.store.clone(),
+            state: metadata.as_ref().and_then(FileState::of),
             options: BuildOptions {
                 read: read.read_options(),
                 code_only: args.code_only,
@@ -181,6 +193,10 @@ impl Job {
                 }
             }
         }
+        if self.copy.is_none() && is_pseudo(&self.output) {
+            self.refuse("expected -o FILE or --store DIR, since nothing can be written beside this input; give one of them");
+            return;
+        }
         let read = &self.options.read;
         let files = std::iter::once(&self.input).chain(&read.debug_files).chain(&read.modules);
         if let Some(file) = files.clone().find(|file| is_same_file(file, &self.output)) {
@@ -200,6 +216,11 @@ impl Job {
             ));
         }
     }
+}
+
+/// True for a path in a file system that the kernel makes up.
+fn is_pseudo(path: &Path) -> bool {
+    path.starts_with("/proc") || path.starts_with("/sys")
 }
 
 /// The place of an input's index in the store.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use symidx_indexer::input::{elf, macho};
+use symidx_indexer::input::{elf, macho, packed};
 
 /// Directories nested deeper than this are not walked.
 const MAX_DEPTH: u32 = 256;
@@ -55,10 +55,15 @@ fn descend(directory: &Path, depth: u32, found: &mut Vec<(PathBuf, Option<io::Er
     }
 }
 
-/// Told by the first bytes: core dumps and Java classes are none.
-fn is_binary(path: &Path) -> io::Result<bool> {
+/// Told by the first bytes: core dumps and Java classes are none, and packed files
+/// only when they are named like kernel modules.
+pub(super) fn is_binary(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     File::open(path)?.take(64).read_to_end(&mut start)?;
+    if packed::is_packed(&start) {
+        let stem = path.file_stem().map(Path::new);
+        return Ok(stem.is_some_and(|stem| stem.extension().is_some_and(|ko| ko == "ko")));
+    }
     if elf::is_elf(&start) {
         const CORE: u8 = 4;
         let kind = match start.get(5) {

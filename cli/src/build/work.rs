@@ -10,12 +10,13 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use jobserver::Client;
+use symidx_indexer::parallel::{Budget, estimate, memory_each, threads_each};
 use symidx_indexer::publish::publish;
+use symidx_indexer::store::{self, FileState};
 use symidx_indexer::{BuildOptions, BuildReport, Status, build_file};
 
 use super::BuildArgs;
@@ -41,10 +42,10 @@ pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Re
     let shared = Shared {
         jobs,
         next: AtomicUsize::new(0),
-        budget: Budget { limit: args.max_memory, used: Mutex::new(0), freed: Condvar::new() },
+        budget: Budget::new(args.max_memory),
         sampler: args.json.then(|| Sampler::start(workers)),
         threads: threads_of_a_job(args.jobs.map(|_| allowed), workers, client.is_some()),
-        memory: args.max_memory.map(|limit| memory_of_a_job(limit, workers)),
+        memory: args.max_memory.map(|limit| memory_each(limit, workers)),
         client,
         ui: report.ui(),
     };
@@ -127,6 +128,7 @@ fn again(
     if let Some(own) = report.inputs.first_mut() {
         own.clone_from(&job.input);
     }
+    link(job, &mut report);
     Ok(report)
 }
 
@@ -162,7 +164,7 @@ impl Shared<'_> {
             };
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = self.jobs.get(at) else { return };
-            let estimate = estimate(job);
+            let estimate = estimate(job.input_bytes, job.options.names_only);
             self.budget.take(estimate);
             if let Some(sampler) = &self.sampler {
                 sampler.begin(worker);
@@ -213,21 +215,36 @@ fn run_job(job: &Job, options: &BuildOptions) -> Result<BuildReport, Fault> {
         return Err(Fault::new(String::new()));
     }
     let places = std::iter::once(&job.output).chain(&job.copy);
-    for directory in places.filter(|place| in_store(place)).filter_map(|place| place.parent()) {
+    for directory in
+        places.filter(|place| store::is_place(place)).filter_map(|place| place.parent())
+    {
         std::fs::create_dir_all(directory).map_err(|error| {
             Fault::new(format!("{}: cannot create: {error}", directory.display()))
         })?;
     }
-    let report = build_file(&job.input, &job.output, options)?;
+    let mut report = build_file(&job.input, &job.output, options)?;
     if let Some(copy) = &job.copy {
         publish_copy(&job.output, copy)?;
     }
+    link(job, &mut report);
     Ok(report)
 }
 
-/// Directories are made in a store, and nowhere else: a mistyped -o is an error.
-fn in_store(path: &Path) -> bool {
-    path.components().any(|component| component.as_os_str() == ".build-id")
+/// A file without an id gets a link to its index in the store, unless it was
+/// changed since the job was planned.
+fn link(job: &Job, report: &mut BuildReport) {
+    let now = std::fs::metadata(&job.input).ok().as_ref().and_then(FileState::of);
+    let (Some(store), Some(file)) = (&job.store, &job.state) else { return };
+    let has_id = !report.id.starts_with("blake3:");
+    if has_id || now.as_ref() != Some(file) {
+        return;
+    }
+    if let Err(error) = file.publish(store, job.copy.as_ref().unwrap_or(&job.output)) {
+        report.warnings.push(format!(
+            "cannot make the link {}: {error}; the index will be found by hashing the file",
+            file.link(store).display()
+        ));
+    }
 }
 
 fn publish_copy(output: &Path, copy: &Path) -> Result<(), Fault> {
@@ -247,55 +264,7 @@ fn publish_copy(output: &Path, copy: &Path) -> Result<(), Fault> {
 /// Threads inside a job: what `-j` leaves for each worker, the one that its
 /// token stands for under a jobserver; `None`: whatever the machine has.
 fn threads_of_a_job(jobs: Option<usize>, workers: usize, jobserver: bool) -> Option<NonZeroUsize> {
-    if jobserver {
-        return Some(NonZeroUsize::MIN);
-    }
-    let each = jobs?.checked_div(workers)?;
-    Some(NonZeroUsize::new(each).unwrap_or(NonZeroUsize::MIN))
-}
-
-/// What a job may take of the bound on memory.
-fn memory_of_a_job(limit: u64, workers: usize) -> u64 {
-    let workers = u64::try_from(workers).unwrap_or(u64::MAX);
-    limit.checked_div(workers).unwrap_or(limit)
-}
-
-/// Anonymous memory that a build is expected to need. Symbols are a small part
-/// of a file; debug information takes a fifth to a half of its bytes, and when
-/// it is packed a little more than them.
-fn estimate(job: &Job) -> u64 {
-    const LEAST: u64 = 4 << 20;
-    const WITH_LINES: u64 = 16 << 20;
-    match job.options.names_only {
-        true => (job.input_bytes / 4).saturating_add(LEAST),
-        false => job.input_bytes.saturating_add(WITH_LINES),
-    }
-}
-
-/// Memory handed out to jobs.
-struct Budget {
-    limit: Option<u64>,
-    used: Mutex<u64>,
-    freed: Condvar,
-}
-
-impl Budget {
-    fn take(&self, bytes: u64) {
-        let Some(limit) = self.limit else { return };
-        let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let too_much = |used: &mut u64| *used > 0 && used.saturating_add(bytes) > limit;
-        let mut used =
-            self.freed.wait_while(used, too_much).unwrap_or_else(PoisonError::into_inner);
-        *used = used.saturating_add(bytes);
-    }
-
-    fn give(&self, bytes: u64) {
-        if self.limit.is_some() {
-            let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-            *used = used.saturating_sub(bytes);
-            self.freed.notify_all();
-        }
-    }
+    if jobserver { Some(NonZeroUsize::MIN) } else { threads_each(jobs, workers) }
 }
 
 #[cfg(test)]
@@ -303,19 +272,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_and_memory_are_shared_by_the_workers() {
+    fn threads_are_shared_by_the_workers() {
         let threads = |jobs, workers, jobserver| {
             threads_of_a_job(jobs, workers, jobserver).map(NonZeroUsize::get)
         };
         assert_eq!(threads(Some(1), 1, false), Some(1));
-        assert_eq!(threads(Some(8), 1, false), Some(8));
         assert_eq!(threads(Some(8), 3, false), Some(2));
-        assert_eq!(threads(Some(4), 4, false), Some(1));
         assert_eq!(threads(None, 1, false), None);
         // A token is one thread, whatever -j says.
         assert_eq!(threads(Some(8), 1, true), Some(1));
         assert_eq!(threads(None, 1, true), Some(1));
-        assert_eq!(memory_of_a_job(256 << 20, 1), 256 << 20);
-        assert_eq!(memory_of_a_job(256 << 20, 4), 64 << 20);
     }
 }

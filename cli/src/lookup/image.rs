@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use symidx::kernel::{InSection, Placement};
 use symidx::{Corrupt, FileOffset, ImageSectionId, Index, Svma, Symbol};
 
-use super::module_sections::Placed;
 use super::query::Query;
 use crate::failure::Failure;
 use crate::frames::{Chain, Want, symbol_of};
@@ -102,7 +102,7 @@ pub(super) struct Image {
     /// With inlined functions.
     want: Want,
     section: Option<ImageSectionId>,
-    placed: Vec<Placed>,
+    placed: Placement,
 }
 
 impl Image {
@@ -133,8 +133,8 @@ impl Image {
             _ => None,
         };
         let placed = match &base {
-            Base::ModuleSections(sections) => Placed::all(&index, sections).map_err(corrupt)?,
-            _ => Vec::new(),
+            Base::ModuleSections(sections) => Placement::new(&index, sections).map_err(corrupt)?,
+            _ => Placement::default(),
         };
         Ok(Self { index, base, back: u64::from(return_address), want, section, placed })
     }
@@ -173,8 +173,8 @@ impl Image {
                 Some(svma) => self.at(svma),
                 None => Ok(Found::Miss("no segment holds this file offset".into())),
             },
-            Base::ModuleSections(_) => match Placed::holding(&self.placed, address) {
-                Some((section, base)) => self.in_section(section, address.wrapping_sub(base), base),
+            Base::ModuleSections(_) => match self.placed.find(address) {
+                Some(place) => self.in_section(place.section, place.offset, place.base),
                 None => Ok(Found::Miss("no section of the module holds this address".into())),
             },
         }
@@ -193,18 +193,31 @@ impl Image {
         offset: u64,
         base: u64,
     ) -> Result<Found<'_>, Corrupt> {
-        let frames = self.index.frames_in(section, offset);
-        let symbol = symbol_of(&frames, || self.index.lookup_in(section, offset))?;
-        let chain = Chain::new(&self.index, frames, symbol.as_ref(), self.want);
-        Ok(match symbol {
-            Some(symbol) => Found::Hit(hit(symbol, base, self.back, None, chain)),
-            None => Found::Miss(Miss { reason: Reason::Uncovered, chain }),
-        })
+        let place = InSection { section, offset, base };
+        find_in(&self.index, place, self.back, self.want, None)
     }
 
     fn at(&self, svma: Svma) -> Result<Found<'_>, Corrupt> {
         find_at(&self.index, svma, self.back, self.want, None)
     }
+}
+
+/// The answer for a place in a section that has `back` taken off already.
+pub(super) fn find_in<'i>(
+    index: &'i Index<'_>,
+    place: InSection,
+    back: u64,
+    want: Want,
+    file: Option<&'i Path>,
+) -> Result<Found<'i>, Corrupt> {
+    let InSection { section, offset, base } = place;
+    let frames = index.frames_in(section, offset);
+    let symbol = symbol_of(&frames, || index.lookup_in(section, offset))?;
+    let chain = Chain::new(index, frames, symbol.as_ref(), want);
+    Ok(match symbol {
+        Some(symbol) => Found::Hit(hit(symbol, base, back, file, chain)),
+        None => Found::Miss(Miss { reason: Reason::Uncovered, chain }),
+    })
 }
 
 /// The answer for an svma that has `back` taken off already.
@@ -215,14 +228,27 @@ pub(super) fn find_at<'i>(
     want: Want,
     file: Option<&'i Path>,
 ) -> Result<Found<'i>, Corrupt> {
+    find_moved(index, svma, 0, back, want, file)
+}
+
+/// The same for an image that was moved by `slide`: starts are shown as they
+/// are at run time.
+pub(super) fn find_moved<'i>(
+    index: &'i Index<'_>,
+    svma: Svma,
+    slide: u64,
+    back: u64,
+    want: Want,
+    file: Option<&'i Path>,
+) -> Result<Found<'i>, Corrupt> {
     let frames = index.frames(svma);
     let symbol = symbol_of(&frames, || index.lookup(svma))?;
     let chain = Chain::new(index, frames, symbol.as_ref(), want);
     if let Some(symbol) = symbol {
-        return Ok(Found::Hit(hit(symbol, 0, back, file, chain)));
+        return Ok(Found::Hit(hit(symbol, slide, back, file, chain)));
     }
     let reason = match index.unnamed_function(svma)? {
-        Some(start) => Reason::Unnamed(start.0),
+        Some(start) => Reason::Unnamed(start.0.wrapping_add(slide)),
         None => Reason::Uncovered,
     };
     Ok(Found::Miss(Miss { reason, chain }))

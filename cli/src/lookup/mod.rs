@@ -6,7 +6,10 @@
 
 mod answer;
 mod image;
+mod jit;
+mod kernel;
 mod module_sections;
+mod modules;
 mod process;
 mod query;
 mod stream;
@@ -25,11 +28,12 @@ use crate::ui::Ui;
 
 use answer::{Manner, Writer};
 use image::{Base, Found, Image};
+use kernel::Kernel;
 use process::Process;
 use query::Query;
 
 /// Addresses to symbols.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(
     group(ArgGroup::new("space").args(["offset", "section", "load_address", "bias", "maps", "pid", "module_sections"])),
     after_help = "With no address, or `-`, addresses are read from standard input, one a line, and each is \
@@ -44,11 +48,12 @@ use query::Query;
                   symidx lookup --section .init.text m.ko 0x10\n  \
                   symidx lookup --load-address 0x7f12a0000000 libm.so.6 0x7f12a000e0f4\n  \
                   symidx lookup --pid 4711 0x7f12a000e0f4\n  \
+                  symidx lookup --kernel --vmlinux /usr/lib/debug/boot/vmlinux ffffffff9f0a12b4\n  \
                   cat /proc/4711/maps > maps; symidx lookup --maps maps 0x7f12a000e0f4"
 )]
 pub(crate) struct LookupArgs {
-    /// The .symidx file or binary. Not given with --pid or --maps.
-    #[arg(value_name = "FILE", required_unless_present_any = ["pid", "maps"])]
+    /// The .symidx file or binary. Not given with --pid, --maps or --kernel.
+    #[arg(value_name = "FILE", required_unless_present_any = ["pid", "maps", "kernel"])]
     file: Option<OsString>,
     /// Addresses in hex, with or without 0x; `-` reads standard input.
     #[arg(value_name = "ADDR")]
@@ -74,11 +79,23 @@ pub(crate) struct LookupArgs {
     /// Addresses are run-time ones of the process with this /proc/PID/maps text.
     #[arg(long, value_name = "FILE", help_heading = "What the addresses are")]
     maps: Option<PathBuf>,
-    /// Addresses are run-time ones of this process.
+    /// Addresses are run-time ones of this process, of code that it made (its jitdump file or
+    /// /tmp/perf-P.map tells), and of the kernel. Indexes are looked for in $SYMIDX_PATH and
+    /// the user's cache too.
     #[arg(long, value_name = "P", help_heading = "What the addresses are")]
     pid: Option<u32>,
-    /// For a kernel module: lines `NAME 0xADDR`, as in /sys/module/M/sections.
-    #[arg(long, value_name = "FILE", help_heading = "What the addresses are")]
+    /// Addresses are run-time ones of the running kernel.
+    #[arg(long, conflicts_with_all = ["offset", "section", "load_address", "bias", "maps", "pid"], help_heading = "What the addresses are")]
+    kernel: bool,
+    /// With --kernel: the text of /proc/kallsyms, of whatever machine.
+    #[arg(long, value_name = "FILE", requires = "kernel", help_heading = "What the addresses are")]
+    kallsyms: Option<PathBuf>,
+    /// With --kernel or --pid: the kernel's image, for lines; moved to where kallsyms has it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["offset", "section", "load_address", "bias", "maps"], help_heading = "What the addresses are")]
+    vmlinux: Option<PathBuf>,
+    /// For a kernel module: the directory /sys/module/M/sections, or lines `NAME 0xADDR`
+    /// of it. With --kernel: a directory such as /sys/module.
+    #[arg(long, value_name = "PATH", help_heading = "What the addresses are")]
     module_sections: Option<PathBuf>,
     /// Addresses are return addresses: look up the call in front of each.
     #[arg(long, help_heading = "What the addresses are")]
@@ -127,8 +144,8 @@ impl LookupArgs {
 pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
     let style = style(&args)?;
     let mut addresses = args.addresses.clone();
-    let process = args.maps.is_some() || args.pid.is_some();
-    let file = match (&args.file, process) {
+    let running = args.maps.is_some() || args.pid.is_some() || args.kernel;
+    let file = match (&args.file, running) {
         (Some(first), true) => {
             addresses.insert(0, first.clone());
             None
@@ -138,7 +155,12 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
     let module = file.as_ref().map_or_else(String::new, |file| file.display().to_string());
     let space = match file {
         Some(file) => {
-            let source = Source { file: &file, read: &args.read, store: args.store.as_deref() };
+            let source = Source {
+                file: &file,
+                read: &args.read,
+                store: args.store.as_deref(),
+                in_caches: false,
+            };
             let index = source::open(source, ui)?;
             Space::Image(Box::new(Image::new(
                 index,
@@ -148,6 +170,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
                 &file,
             )?))
         }
+        None if args.kernel => Space::Kernel(Box::new(Kernel::open(&args, ui)?)),
         None => Space::Process(Box::new(match args.pid {
             Some(pid) => Process::live(pid, &args, ui)?,
             None => Process::recorded(args.maps.as_deref().unwrap_or("".as_ref()), &args, ui)?,
@@ -221,6 +244,7 @@ fn base(args: &LookupArgs, file: &std::path::Path) -> Result<Base, Failure> {
 enum Space {
     Image(Box<Image>),
     Process(Box<Process>),
+    Kernel(Box<Kernel>),
 }
 
 /// One run: where to look, how to print, and what came of it so far.
@@ -243,6 +267,10 @@ impl Session {
             Space::Image(image) => stream::find(image, text),
             Space::Process(process) => match Query::parse(text) {
                 Some(query) => process.find(query),
+                None => Found::Wrong(query::EXPECTED.to_owned()),
+            },
+            Space::Kernel(kernel) => match Query::parse(text) {
+                Some(query) => kernel.find(query),
                 None => Found::Wrong(query::EXPECTED.to_owned()),
             },
         };

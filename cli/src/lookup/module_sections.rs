@@ -1,48 +1,17 @@
-//! Where a kernel module's sections were loaded: lines `NAME 0xADDR`, as
+//! Where a kernel module's sections were loaded: the directory `/sys/module/M/sections`
+//! itself, or a text of it from elsewhere: lines `NAME 0xADDR`, as
 //! `grep . /sys/module/M/sections/*` gives after a little editing.
 
 use std::path::Path;
 
-use symidx::{Corrupt, ImageSectionId, Index};
-
 use crate::failure::Failure;
 use crate::options::parse_address;
 
-/// A section of the index at its run-time address.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Placed {
-    base: u64,
-    size: u64,
-    section: ImageSectionId,
-}
-
-impl Placed {
-    /// The sections that the index has, by address.
-    pub(super) fn all(
-        index: &Index<'_>,
-        sections: &[(Vec<u8>, u64)],
-    ) -> Result<Vec<Self>, Corrupt> {
-        let mut placed = Vec::new();
-        for (name, base) in sections {
-            if let Some(section) = index.section_by_name(name)? {
-                placed.push(Self { base: *base, size: section.size(), section: section.id() });
-            }
-        }
-        placed.sort_by_key(|placed| placed.base);
-        Ok(placed)
-    }
-
-    /// The section that holds an address, and its own address.
-    pub(super) fn holding(placed: &[Self], address: u64) -> Option<(ImageSectionId, u64)> {
-        let after = placed.partition_point(|placed| placed.base <= address);
-        let earlier = placed.get(..after)?;
-        let holds = |placed: &&Self| address.wrapping_sub(placed.base) < placed.size;
-        earlier.iter().rev().find(holds).map(|placed| (placed.section, placed.base))
-    }
-}
-
-/// Reads the lines. Empty lines and `#` comments are fine.
+/// Reads the directory, or the lines. Empty lines and `#` comments are fine.
 pub(super) fn read(path: &Path, module: &Path) -> Result<Vec<(Vec<u8>, u64)>, Failure> {
+    if path.is_dir() {
+        return symidx::kernel::module_sections(path).map_err(|error| Failure::file(path, error));
+    }
     let text = std::fs::read(path)
         .map_err(|error| Failure::file(path, format_args!("cannot read: {error}")))?;
     let mut sections = Vec::new();

@@ -123,6 +123,7 @@ fn build(info: &DebugInfo<'_>, units: &[UnitLines<'_>]) {
         function_starts: Vec::new(),
         holes: Vec::new(),
         debug: Vec::new(),
+        lines: Vec::new(),
         companions: Vec::new(),
         report: Report::default(),
     };

@@ -113,6 +113,7 @@ fuzz_target!(|input: Input| {
         function_starts: input.starts.iter().map(|start| start.from(base)).collect(),
         holes: input.holes.iter().map(|&(start, size)| (start.from(base), size.into())).collect(),
         debug: Vec::new(),
+        lines: Vec::new(),
         companions: Vec::new(),
         report: Report::default(),
     };

@@ -99,7 +99,11 @@ fn inflate(packed: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), Stri
 }
 
 /// All Zstandard frames; linkers that pack in parallel write several.
-fn unpack_frames(packed: &[u8], limit: usize, output: &mut Vec<u8>) -> Result<(), String> {
+pub(super) fn unpack_frames(
+    packed: &[u8],
+    limit: usize,
+    output: &mut Vec<u8>,
+) -> Result<(), String> {
     use ruzstd::decoding::StreamingDecoder;
     use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
     let damaged = |error: &dyn std::fmt::Display| format!("damaged zstd data ({error})");

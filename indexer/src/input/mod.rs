@@ -13,8 +13,12 @@ mod compressed;
 mod debug;
 pub mod dwarf;
 pub mod elf;
+pub mod jitdump;
 pub mod kallsyms;
+mod live_code;
 pub mod macho;
+pub mod packed;
+pub mod perf_map;
 #[cfg(test)]
 mod rows;
 
@@ -158,10 +162,10 @@ pub fn read<'store>(
 pub struct Input<'store> {
     /// The file that is read.
     pub path: PathBuf,
-    /// Its bytes.
+    /// Its bytes; those inside of it when it is packed.
     pub data: &'store [u8],
     /// The same file, for reading in order without filling the map; `None`
-    /// for pseudo files, whose bytes can be had only once.
+    /// for pseudo files, whose bytes can be had only once, and for packed ones.
     pub file: Option<&'store std::fs::File>,
 }
 
@@ -172,6 +176,10 @@ pub struct Input<'store> {
 pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, InputError> {
     let path = binary_of(path)?.into_owned();
     let (data, file) = map_and_file(&path, store, is_input)?;
+    // Its contents are the input then: size, hash and all.
+    if let Some(unpacked) = packed::unpack(&path, data)? {
+        return Ok(Input { path, data: store.keep(unpacked), file: None });
+    }
     Ok(Input { path, data, file: file.map(|file| store.keep_file(file)) })
 }
 
@@ -193,6 +201,9 @@ pub struct Identified {
     pub uuid: Option<[u8; 16]>,
     /// The slice of a fat file: (offset, size) in the file; `None` = the whole file.
     pub slice: Option<(u64, u64)>,
+    /// Its addresses are those of one boot or one process: the same build-id does
+    /// not make them the same.
+    pub at_run_time: bool,
 }
 
 /// The identity of an input, without reading its symbols; nothing in it for
@@ -207,7 +218,10 @@ pub fn identify(path: &Path, data: &[u8], options: &ReadOptions) -> Result<Ident
     } else if macho::is_macho(data) {
         macho::identify(path, data, options)
     } else {
-        Ok(Identified::default())
+        let at_run_time =
+            jitdump::is_jitdump(data) || is_perf_map(path, data) || kallsyms::is_kallsyms(data);
+        let build_id = kallsyms::running::build_id(path);
+        Ok(Identified { build_id, at_run_time, ..Identified::default() })
     }
 }
 
@@ -226,22 +240,37 @@ pub fn read_bytes<'store>(
         elf::read(path, data, store, options)
     } else if macho::is_macho(data) {
         macho::read(path, data, store, options)
+    } else if jitdump::is_jitdump(data) {
+        jitdump::read(path, data)
+    } else if is_perf_map(path, data) {
+        perf_map::read(path, data)
     } else if kallsyms::is_kallsyms(data) {
         kallsyms::read(path, data, store, options)
     } else {
         Err(InputError::Malformed {
             path: path.to_path_buf(),
             offset: Some(0),
-            expected: "an ELF file, a Mach-O file or kallsyms text".to_owned(),
+            expected: "an ELF file, a Mach-O file, kallsyms text, a perf map or a jitdump file"
+                .to_owned(),
             found: describe_start(data),
             advice: "give the binary itself, not an archive or a package of it",
         })
     }
 }
 
+/// True for a perf map by its name or its contents.
+fn is_perf_map(path: &Path, data: &[u8]) -> bool {
+    perf_map::is_perf_map_name(path) || perf_map::is_perf_map(data)
+}
+
 /// True when the first bytes are those of a format that is read here.
 fn is_input(start: &[u8]) -> bool {
-    elf::is_elf(start) || macho::is_macho(start) || kallsyms::is_kallsyms(start)
+    elf::is_elf(start)
+        || macho::is_macho(start)
+        || jitdump::is_jitdump(start)
+        || kallsyms::is_kallsyms(start)
+        || perf_map::is_perf_map(start)
+        || packed::is_packed(start)
 }
 
 /// Maps a file that belongs to an input and returns its bytes (empty for an

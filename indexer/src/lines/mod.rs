@@ -307,7 +307,11 @@ impl<'data> Known<'data> {
 /// The image's DWARF, read; its functions that no table names become symbols.
 pub fn read<'data>(image: &mut Image<'data>, options: &LineOptions) -> Lines<'data> {
     let debug = std::mem::take(&mut image.debug);
-    let lines = Lines::read(&debug, options, &mut image.report);
+    let units = std::mem::take(&mut image.lines);
+    let lines = match debug.is_empty() {
+        true => Lines::from_units(&units),
+        false => Lines::read(&debug, options, &mut image.report),
+    };
     add_symbols(&lines, image);
     lines
 }

@@ -22,6 +22,7 @@ pub(crate) fn image(relocatable: bool) -> Image<'static> {
         function_starts: Vec::new(),
         holes: Vec::new(),
         debug: Vec::new(),
+        lines: Vec::new(),
         companions: Vec::new(),
         report: Report::default(),
     }

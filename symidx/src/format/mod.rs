@@ -64,6 +64,10 @@ pub const CONTAINER_ELF: u8 = 1;
 pub const CONTAINER_MACHO: u8 = 2;
 /// Value of [`Identity::container`]: kallsyms text.
 pub const CONTAINER_KALLSYMS: u8 = 3;
+/// Value of [`Identity::container`]: the text of a perf map.
+pub const CONTAINER_PERF_MAP: u8 = 4;
+/// Value of [`Identity::container`]: a jitdump file.
+pub const CONTAINER_JITDUMP: u8 = 5;
 
 /// Bit of [`Identity::image_flags`]: 64-bit image.
 pub const IMAGE_64: u8 = 1;
@@ -248,7 +252,7 @@ pub struct Identity {
     /// BLAKE3 over the build options and the hashes of every file read: equal
     /// digest, equal index.
     pub inputs_digest: [u8; 32],
-    /// [`CONTAINER_ELF`], [`CONTAINER_MACHO`] or [`CONTAINER_KALLSYMS`].
+    /// One of the `CONTAINER_…` values, such as [`CONTAINER_ELF`].
     pub container: u8,
     /// [`IMAGE_64`], [`IMAGE_BIG_ENDIAN`]; all other bits must be zero.
     pub image_flags: u8,

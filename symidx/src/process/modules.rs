@@ -124,6 +124,13 @@ impl<'m> Located<'m> {
         self.span.file_offset?.checked_add(into).map(FileOffset)
     }
 
+    /// The addresses around it that follow each other in the module's file as
+    /// they do in memory.
+    #[must_use]
+    pub fn span(&self) -> core::ops::Range<u64> {
+        self.span.start..self.span.end
+    }
+
     /// True in a mapping of code.
     #[must_use]
     pub fn is_executable(&self) -> bool {
@@ -185,6 +192,12 @@ impl Modules {
         let span = *self.spans.get(after.checked_sub(1)?)?;
         let module = self.modules.get(usize::try_from(span.module).ok()?)?;
         (address < span.end).then_some(Located { module, number: span.module, span, address })
+    }
+
+    /// The start of every span, in address order: what a module has mapped is
+    /// one or several of them ([`Located::span`]).
+    pub fn spans(&self) -> impl Iterator<Item = Located<'_>> {
+        self.starts.iter().filter_map(|&start| self.find(start))
     }
 
     /// Every module; a module's place here is its number.

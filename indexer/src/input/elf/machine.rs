@@ -19,6 +19,21 @@ pub(super) fn machine(file: &File<'_>) -> Machine {
     }
 }
 
+/// The machine with this number where nothing but the number is known: of the
+/// families with both, the 64-bit one.
+pub(in crate::input) fn by_number(number: u32, big_endian: bool) -> Machine {
+    let machine = elf::Machine(u16::try_from(number).unwrap_or(0));
+    let is_64 = !is_32_bit(machine);
+    Machine { number, subtype: 0, name: name(machine, is_64, big_endian), is_64, big_endian }
+}
+
+fn is_32_bit(machine: elf::Machine) -> bool {
+    matches!(
+        machine,
+        elf::EM_386 | elf::EM_IAMCU | elf::EM_ARM | elf::EM_MIPS | elf::EM_PPC | elf::EM_SPARC
+    )
+}
+
 fn name(machine: elf::Machine, is_64: bool, big_endian: bool) -> &'static str {
     match machine {
         elf::EM_X86_64 if is_64 => "x86_64",

@@ -55,6 +55,9 @@ mod versions;
 #[cfg(test)]
 mod tests;
 
+pub(super) use machine::by_number as machine_by_number;
+pub(super) use notes::build_id_in_notes;
+
 /// True when the bytes start like ELF.
 #[must_use]
 pub fn is_elf(data: &[u8]) -> bool {
@@ -112,6 +115,7 @@ pub fn read<'store>(
         function_starts: Vec::new(),
         holes: Vec::new(),
         debug: Vec::new(),
+        lines: Vec::new(),
         companions: Vec::new(),
         report,
     };

@@ -3,7 +3,7 @@
 //! In: note sections and segments. Out: the id's bytes. Other notes are
 //! stepped over; a damaged note ends its list.
 
-use object::elf;
+use object::{Endianness, elf};
 
 use super::bytes::{self, Budget};
 use super::header::File;
@@ -32,7 +32,7 @@ pub(super) fn build_id(file: &File<'_>, report: &mut Report) -> Option<Vec<u8>> 
             report.warn("notes: many headers claim the same bytes; stopped looking for a build-id");
             return None;
         }
-        if let Some(id) = build_id_in(file, notes, align) {
+        if let Some(id) = build_id_in(file.endian, notes, align) {
             if id.len() > MAX_ID {
                 report.warn(format!(
                     "build-id: expected at most {MAX_ID} bytes, found {}; kept the first {MAX_ID}",
@@ -45,14 +45,20 @@ pub(super) fn build_id(file: &File<'_>, report: &mut Report) -> Option<Vec<u8>> 
     None
 }
 
-fn build_id_in<'data>(file: &File<'_>, notes: &'data [u8], align: u64) -> Option<&'data [u8]> {
+/// The build-id among notes that the running kernel shows, in this machine's byte order.
+pub(in crate::input) fn build_id_in_notes(notes: &[u8]) -> Option<Vec<u8>> {
+    let id = build_id_in(Endianness::default(), notes, 4)?;
+    Some(id.get(..MAX_ID).unwrap_or(id).to_vec())
+}
+
+fn build_id_in(endian: Endianness, notes: &[u8], align: u64) -> Option<&[u8]> {
     const HEADER: u64 = 12;
     // Only property notes are aligned to 8, and only in segments that say so.
     let align = if align == 8 { 8 } else { 4 };
     let mut offset = 0u64;
     loop {
-        let name_size = u64::from(bytes::u32_at(notes, offset, file.endian)?);
-        let field = |skip| bytes::u32_at(notes, offset.checked_add(skip)?, file.endian);
+        let name_size = u64::from(bytes::u32_at(notes, offset, endian)?);
+        let field = |skip| bytes::u32_at(notes, offset.checked_add(skip)?, endian);
         let size = u64::from(field(4)?);
         let kind = field(8)?;
         let name_at = offset.checked_add(HEADER)?;

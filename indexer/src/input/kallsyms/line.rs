@@ -61,7 +61,7 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// A number of 1 to 16 hex digits.
-pub(super) fn hex(digits: &[u8]) -> Option<u64> {
+pub(in crate::input) fn hex(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || digits.len() > 16 {
         return None;
     }

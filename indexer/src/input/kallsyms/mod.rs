@@ -32,10 +32,12 @@ use crate::model::{
 mod line;
 mod markers;
 mod modules;
+pub mod running;
 mod runs;
 #[cfg(test)]
 mod tests;
 
+pub(super) use line::hex;
 use line::{Class, Line};
 use modules::Extents;
 
@@ -67,7 +69,12 @@ pub fn is_kallsyms(data: &[u8]) -> bool {
     // Not a byte of such a text is a NUL; binaries have one early on.
     let lines = data.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let mut lines = lines.take(LINES_TO_TRY).take_while(|line| !line.contains(&0));
-    lines.any(|line| line::parse(line).is_ok_and(|line| line::class(line.letter).is_ok()))
+    lines.any(is_line)
+}
+
+/// True for one line of kallsyms.
+pub(super) fn is_line(line: &[u8]) -> bool {
+    line::parse(line).is_ok_and(|line| line::class(line.letter).is_ok())
 }
 
 /// Reads kallsyms text.
@@ -83,11 +90,12 @@ pub fn read<'store>(
 ) -> Result<Image<'store>, InputError> {
     let mut report = Report::default();
     let mut companions = Vec::new();
-    let extents = match &options.modules {
+    let extents = match options.modules.clone().or_else(|| running::modules(path)) {
         Some(modules) => {
-            let data = super::map_or_read(modules, store)?;
-            companions.push(Companion { path: modules.clone(), role: "modules file", data });
-            modules::read(modules, data, &mut report)
+            let data = super::map_or_read(&modules, store)?;
+            let extents = modules::read(&modules, data, &mut report);
+            companions.push(Companion { path: modules, role: "modules file", data });
+            extents
         }
         None => Extents::default(),
     };
@@ -98,7 +106,7 @@ pub fn read<'store>(
             offset: None,
             expected: "kernel addresses".to_owned(),
             found: "addresses are all zero (kptr_restrict)".to_owned(),
-            advice: "read it as root, or set kernel.kptr_restrict to 0 and read it again",
+            advice: "read it as root with the sysctl kernel.kptr_restrict at 0 or 1",
         });
     }
     let Text { mut entries, modules, is_64, .. } = text;
@@ -118,7 +126,7 @@ pub fn read<'store>(
         format: Format::Kallsyms,
         addresses: AddressKind::Svma,
         machine: Machine { number: 0, subtype: 0, name: "unknown", is_64, big_endian: false },
-        build_id: None,
+        build_id: running::build_id(path),
         uuid: None,
         slice: None,
         segments: Vec::new(),
@@ -129,6 +137,7 @@ pub fn read<'store>(
         function_starts: Vec::new(),
         holes: Vec::new(),
         debug: Vec::new(),
+        lines: Vec::new(),
         companions,
         report,
     })

@@ -102,7 +102,7 @@ pub(super) fn identify(
     let chosen = fat::choose(path, data, options)?;
     let uuid = fat::identity(chosen.bytes).and_then(|(_, uuid)| uuid);
     let slice = chosen.is_slice.then_some((chosen.offset, bytes::length(chosen.bytes)));
-    Ok(Identified { build_id: None, uuid, slice })
+    Ok(Identified { build_id: None, uuid, slice, at_run_time: false })
 }
 
 /// Reads one thin image; `offset` is where it lies in the file, for messages.
@@ -231,6 +231,7 @@ fn read_with<'store, M: MachHeader<Endian = Endianness>>(
         function_starts,
         holes: Vec::new(),
         debug: added.debug,
+        lines: Vec::new(),
         companions: added.companions,
         report,
     })

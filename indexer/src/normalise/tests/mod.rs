@@ -36,6 +36,7 @@ pub(super) fn image<'data>(sections: Vec<Section<'data>>) -> Image<'data> {
         function_starts: Vec::new(),
         holes: Vec::new(),
         debug: Vec::new(),
+        lines: Vec::new(),
         companions: Vec::new(),
         report: Report::default(),
     }

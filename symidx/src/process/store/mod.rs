@@ -16,6 +16,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec::Vec;
 
+use crate::index::Index;
 use crate::process::id::Id;
 use crate::process::modules::{Module, ModuleKind};
 use crate::sys::Access;
@@ -171,6 +172,25 @@ impl Store {
         for slot in self.lock().values() {
             slot.forget();
         }
+    }
+
+    /// Looks everywhere for the index of a file, and opens it for the caller
+    /// alone: it counts for no bound, and nothing is remembered. `id` is what
+    /// the file's id was when it was used, if that is known; else the file is
+    /// asked.
+    ///
+    /// # Errors
+    /// [`Missing`]: no place has one that fits.
+    ///
+    /// ```no_run
+    /// // SAFETY: indexes are replaced by rename only.
+    /// let store = unsafe { symidx::process::Store::mapped() };
+    /// let index = store.find("/usr/bin/bash".as_ref(), None)?;
+    /// # Ok::<(), symidx::process::Missing>(())
+    /// ```
+    pub fn find(&self, file: &Path, id: Option<&Id>) -> Result<Index<'static>, Missing> {
+        let id = id.copied().or_else(|| place::id_of(file));
+        self.search(&Slot::new(id, Arc::default()), file)
     }
 
     /// The slot of a module, made if need be. Allocates; opens nothing.

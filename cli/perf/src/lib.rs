@@ -1,0 +1,64 @@
+//! `perf.data` in, samples with names out: in time order and in bounded memory.
+//!
+//! ```text
+//! perf.data ─ input ─▶ records ─ order ─▶ by time ─ session ─▶ samples, each frame with its DSO and offset
+//!  file, pipe  zstd              rounds              processes, maps, DSOs
+//! ```
+//!
+//! | task | call |
+//! |---|---|
+//! | every record, by time | [`Reader::open`], [`Reader::next_record`] |
+//! | every sample, its process and where its addresses lie | [`Session::open`], [`Session::next_sample`] |
+//! | every DSO of a profile, with samples and frames | [`Inventory::read`] |
+//! | the file of this machine with a DSO's code | [`Binaries::find`] |
+//! | an index of every DSO | [`index()`] |
+//! | the name of an address | [`Names::find`] |
+//! | every sample as text | [`script()`] |
+//!
+//! Records are never held all at once: perf writes round marks behind which nothing
+//! earlier follows, and where a file has none (or a round is larger than the buffer)
+//! sorted runs go through temporary files. So memory depends neither on the size of
+//! the profile nor on what it claims.
+//!
+//! The record layouts are those of `linux-perf-event-reader`, whose flag and type
+//! definitions are used here. Its parsers and the loop of `linux-perf-data` are not:
+//! they allocate by sizes that the file claims, hold a profile without round marks
+//! whole, refuse events that share no `IDENTIFIER`, read the flags of a big-endian
+//! attribute in the wrong order, and multiply a claimed length unchecked.
+#![deny(unsafe_code)]
+
+mod attr;
+mod binaries;
+mod build_id;
+mod bytes;
+mod decompress;
+mod dsos;
+mod error;
+mod features;
+mod header;
+mod indexing;
+mod input;
+mod inventory;
+mod maps;
+mod names;
+mod order;
+mod processes;
+mod reader;
+mod record;
+mod script;
+mod session;
+
+pub use attr::Event;
+pub use binaries::{Binaries, Binary, NotHere, Proof};
+pub use build_id::BuildId;
+pub use dsos::{Dso, DsoId, DsoKind};
+pub use error::Error;
+pub use header::{FileId, Header};
+pub use indexing::{IndexOptions, Indexed, Outcome, index};
+pub use inventory::{DsoUse, Inventory};
+pub use linux_perf_event_reader::{CpuMode, Endianness};
+pub use names::{Answer, NameOptions, Names, Opened, Reason, Spelling};
+pub use reader::{Damage, Reader};
+pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
+pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};
+pub use session::{Counts, Located, Place, Session};

@@ -1,0 +1,452 @@
+//! The loop over a profile: records in time order, whatever way they were stored.
+//!
+//! In: a file, or a stream. Out: one borrowed [`Record`] after another. Holds two
+//! rounds at most, in a buffer of fixed size.
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _, Write as _};
+use std::path::Path;
+
+use linux_perf_event_reader::{Endianness, RecordType};
+
+use crate::bytes::Cursor;
+use crate::decompress::{Broken, Decompressor};
+use crate::error::Error;
+use crate::features;
+use crate::header::{self, Header, PIPE_HEADER};
+use crate::input::{HEADER, Head, Input, Next, Source};
+use crate::order::Order;
+use crate::record::{Layout, Record};
+
+/// Records that perf itself writes.
+mod user {
+    pub(super) const FIRST: u32 = 64;
+    pub(super) const HEADER_ATTR: u32 = 64;
+    pub(super) const TRACING_DATA: u32 = 66;
+    pub(super) const BUILD_ID: u32 = 67;
+    pub(super) const FINISHED_ROUND: u32 = 68;
+    pub(super) const AUXTRACE: u32 = 71;
+    pub(super) const EVENT_UPDATE: u32 = 78;
+    pub(super) const HEADER_FEATURE: u32 = 80;
+    pub(super) const COMPRESSED: u32 = 81;
+    pub(super) const COMPRESSED2: u32 = 83;
+}
+
+/// `EVENT_UPDATE`: the event's name follows.
+const UPDATE_NAME: u64 = 2;
+
+/// What was not read, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Damage {
+    /// The last record is cut short: a copy of a part, or a disk that was full.
+    pub cut: bool,
+    /// perf was ended before it wrote how much data there is; all there is was read.
+    pub unfinished: bool,
+    /// A record without a size at this byte of the file: what is behind it is lost.
+    pub lost_from: Option<u64>,
+    /// Records shorter than their kind asks for.
+    pub short_records: u64,
+    /// Records of an event that the header does not describe.
+    pub unknown_events: u64,
+    /// Compressed records that could not be read.
+    pub compressed: u64,
+    /// Parts of the header that could not be read.
+    pub header: u64,
+}
+
+impl Damage {
+    /// One line for each kind of damage; none for a whole profile.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut count = |what: &str, count: u64| {
+            if count != 0 {
+                lines.push(format!("{count} {what}"));
+            }
+        };
+        count("records are shorter than their kind, left out", self.short_records);
+        count(
+            "records are of an event that the header does not describe, left out",
+            self.unknown_events,
+        );
+        count("compressed records are damaged, left out with all behind them", self.compressed);
+        count("parts of the header are damaged, left out", self.header);
+        if let Some(offset) = self.lost_from {
+            lines.push(format!(
+                "expected a record at byte {offset:#x}, found one without a size; what follows is left out"
+            ));
+        }
+        if self.cut {
+            lines.push("the last record is cut short; is the file complete?".to_owned());
+        }
+        if self.unfinished {
+            lines.push(
+                "perf was ended before it had written how much data there is; all there is was read"
+                    .to_owned(),
+            );
+        }
+        lines
+    }
+}
+
+/// A profile, read from front to back.
+///
+/// ```no_run
+/// let mut reader = symidx_perf::Reader::open("perf.data".as_ref())?;
+/// while let Some(record) = reader.next_record()? {
+///     if let symidx_perf::Record::Sample(sample) = record {
+///         println!("{:#x}", sample.ip);
+///     }
+/// }
+/// # Ok::<(), symidx_perf::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader {
+    input: Input,
+    header: Header,
+    state: State,
+    /// The record that was handed out last, its header included.
+    current: Vec<u8>,
+    /// Which event that record is of.
+    number: usize,
+    ended: bool,
+}
+
+/// What reading a record changes besides the input.
+#[derive(Debug)]
+struct State {
+    order: Order,
+    decompressor: Option<Decompressor>,
+    /// The compressed stream is damaged.
+    broken: bool,
+    damage: Damage,
+    /// Records without a time came out of a compressed one.
+    untimed: bool,
+}
+
+impl Reader {
+    /// A file by its path; a pipe may stand there too.
+    ///
+    /// # Errors
+    /// [`Error`] when there is no profile, or its list of events is damaged.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = File::open(path).map_err(Error::io("open the profile"))?;
+        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        match is_file {
+            true => Self::new(Source::File(file)),
+            false => Self::new(Source::Stream(Box::new(file))),
+        }
+    }
+
+    /// What comes through a pipe: mostly the format for pipes; the other one is put
+    /// in a temporary file first.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn from_stream(stream: impl Read + Send + 'static) -> Result<Self, Error> {
+        Self::new(Source::Stream(Box::new(stream)))
+    }
+
+    fn new(source: Source) -> Result<Self, Error> {
+        let read = Error::io("read the profile");
+        let mut input = Input::new(source);
+        let start = input.exactly::<16>().map_err(&read)?;
+        let Some(start) = start else {
+            return Err(Error::Damaged {
+                expected: "a perf.data file",
+                found: "less than 16 bytes".to_owned(),
+                offset: 0,
+            });
+        };
+        let (endian, size) = header::start(start)?;
+        let mut damage = Damage::default();
+        let header = if size == PIPE_HEADER {
+            Header::new(endian, true)
+        } else {
+            if input.file().is_none() {
+                input = Input::new(Source::File(spool(&start, input)?));
+            }
+            let Some(file) = input.file() else { return Err(Error::NoEvents) };
+            let (header, data) = Header::of_file(file, endian)?;
+            damage.unfinished = data.size == 0;
+            let stop = (data.size != 0).then(|| data.offset.saturating_add(data.size));
+            input.restart(data.offset, stop).map_err(&read)?;
+            header
+        };
+        let state = State {
+            order: Order::new(),
+            decompressor: None,
+            broken: false,
+            damage,
+            untimed: false,
+        };
+        Ok(Self { input, header, state, current: Vec::new(), number: 0, ended: false })
+    }
+
+    /// What the profile says about itself. In a pipe this grows until the first event.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// What could not be read so far.
+    #[must_use]
+    pub fn damage(&self) -> Damage {
+        self.state.damage
+    }
+
+    /// Bytes of the profile read so far, and of all if that is known.
+    #[must_use]
+    pub fn progress(&self) -> (u64, Option<u64>) {
+        (self.input.position(), self.input.stop())
+    }
+
+    /// Bytes that went through temporary files to be sorted.
+    #[must_use]
+    pub fn spilled(&self) -> u64 {
+        self.state.order.spilled()
+    }
+
+    /// The next record by time; `None` at the end. Damage costs its record and is
+    /// counted in [`Reader::damage`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the profile or a temporary file cannot be read.
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, Error> {
+        Ok(if self.step()? { self.record() } else { None })
+    }
+
+    /// Goes to the next whole record; false at the end.
+    pub(crate) fn step(&mut self) -> Result<bool, Error> {
+        while self.advance()? {
+            let endian = self.header.endian;
+            let Some((head, body)) = split(&self.current, endian) else { continue };
+            self.number = match event_of(&self.header, head.kind, body) {
+                Some(number) => number,
+                None => {
+                    let count = &mut self.state.damage.unknown_events;
+                    *count = count.saturating_add(1);
+                    continue;
+                }
+            };
+            if self.record().is_some() {
+                return Ok(true);
+            }
+            let count = &mut self.state.damage.short_records;
+            *count = count.saturating_add(1);
+        }
+        Ok(false)
+    }
+
+    /// The record that [`Reader::step`] went to.
+    pub(crate) fn record(&self) -> Option<Record<'_>> {
+        let endian = self.header.endian;
+        let (head, body) = split(&self.current, endian)?;
+        let event = self.header.events.get(self.number)?;
+        Record::parse(head.kind, head.misc, body, Layout { event, number: self.number, endian })
+    }
+
+    /// Puts the next event in order into `current`; false at the end.
+    fn advance(&mut self) -> Result<bool, Error> {
+        let sort = Error::io("sort the profile in a temporary file");
+        loop {
+            if let Some(record) = self.state.order.pop().map_err(&sort)? {
+                self.current.clear();
+                self.current.extend_from_slice(record);
+                return Ok(true);
+            }
+            if self.ended {
+                return Ok(false);
+            }
+            let endian = self.header.endian;
+            let next = self.input.record(endian).map_err(Error::io("read the profile"))?;
+            let (head, bytes) = match next {
+                Next::Record(head, bytes) => (head, bytes),
+                end => {
+                    let place = match end {
+                        Next::Cut => {
+                            self.state.damage.cut = true;
+                            None
+                        }
+                        Next::Lost => Some(self.input.position()),
+                        _ => None,
+                    };
+                    self.state.damage.lost_from = place;
+                    self.finish();
+                    continue;
+                }
+            };
+            let body = bytes.get(HEADER..).unwrap_or(&[]);
+            if head.kind < user::FIRST {
+                match time_of(&self.header, head.kind, body) {
+                    Some(time) => self.state.order.push(time, bytes).map_err(&sort)?,
+                    // perf hands out at once what has no time.
+                    None => {
+                        self.current.clear();
+                        self.current.extend_from_slice(bytes);
+                        return Ok(true);
+                    }
+                }
+                continue;
+            }
+            let skip = self.state.user_record(head, body, &mut self.header).map_err(&sort)?;
+            if skip != 0 {
+                let whole = self.input.skip(skip).map_err(Error::io("read the profile"))?;
+                self.state.damage.cut |= !whole;
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.ended = true;
+        // In a file that ends early, sizes said more.
+        if let Some(stop) = self.input.stop()
+            && self.input.position() < stop
+            && self.state.damage.lost_from.is_none()
+        {
+            self.state.damage.cut = true;
+        }
+        let cut = self.state.decompressor.as_ref().is_some_and(Decompressor::is_cut);
+        self.state.damage.cut |= cut;
+        self.state.order.finish();
+    }
+}
+
+impl State {
+    /// Takes a record of perf's own in; says how many bytes behind it are no records.
+    fn user_record(&mut self, head: Head, body: &[u8], header: &mut Header) -> io::Result<u64> {
+        let mut cursor = Cursor::new(body, header.endian);
+        match head.kind {
+            user::FINISHED_ROUND => self.order.round(),
+            user::COMPRESSED => self.compressed(body, header)?,
+            user::COMPRESSED2 => {
+                // The size first, as the record is padded.
+                let piece = cursor.u64().and_then(|size| cursor.take(size));
+                match piece {
+                    Some(piece) => self.compressed(piece, header)?,
+                    None => self.damage.compressed = self.damage.compressed.saturating_add(1),
+                }
+            }
+            user::HEADER_ATTR => {
+                let taken = !header.is_pipe || header.add_attr(body);
+                let lost = u64::from(!taken);
+                self.damage.header = self.damage.header.saturating_add(lost);
+            }
+            user::EVENT_UPDATE => update(body, header),
+            user::HEADER_FEATURE if header.is_pipe => {
+                if let Some(number) = cursor.u64() {
+                    let number = u32::try_from(number).unwrap_or(u32::MAX);
+                    features::set(number, cursor.rest(), header);
+                }
+            }
+            user::BUILD_ID => match features::build_id(head.misc, body, header.endian) {
+                Some(file) => {
+                    if header.build_ids.len() < 1 << 14 {
+                        header.build_ids.push(file);
+                    }
+                }
+                None => self.damage.header = self.damage.header.saturating_add(1),
+            },
+            user::TRACING_DATA => {
+                return Ok(cursor.u32().map_or(0, |size| u64::from(size).next_multiple_of(8)));
+            }
+            user::AUXTRACE => return Ok(cursor.u64().unwrap_or(0)),
+            _ => {}
+        }
+        Ok(0)
+    }
+
+    fn compressed(&mut self, piece: &[u8], header: &Header) -> io::Result<()> {
+        let lost = &mut self.damage.compressed;
+        if self.broken {
+            *lost = lost.saturating_add(1);
+            return Ok(());
+        }
+        if self.decompressor.is_none() {
+            self.decompressor = Decompressor::new();
+        }
+        let Some(decompressor) = &mut self.decompressor else {
+            return Err(io::Error::other("no memory for the zstd decoder"));
+        };
+        let (order, untimed) = (&mut self.order, &mut self.untimed);
+        let result = decompressor.records(piece, header.endian, |head, bytes| {
+            let body = bytes.get(HEADER..).unwrap_or(&[]);
+            match time_of(header, head.kind, body) {
+                _ if head.kind == user::FINISHED_ROUND || head.kind >= user::FIRST => Ok(()),
+                Some(time) => order.push(time, bytes),
+                None => {
+                    *untimed = true;
+                    order.push(0, bytes)
+                }
+            }
+        })?;
+        if std::mem::take(&mut self.untimed) {
+            self.order.untimed();
+        }
+        if result == Err(Broken) {
+            self.broken = true;
+            *lost = lost.saturating_add(1);
+        }
+        Ok(())
+    }
+}
+
+/// The name of an event, in a pipe.
+fn update(body: &[u8], header: &mut Header) {
+    let mut cursor = Cursor::new(body, header.endian);
+    if let (Some(UPDATE_NAME), Some(id)) = (cursor.u64(), cursor.u64())
+        && let Some(number) = header.ids.event(id)
+        && let Some(event) = header.events.get_mut(number)
+    {
+        event.name = String::from_utf8_lossy(crate::bytes::text(cursor.rest())).into_owned();
+    }
+}
+
+fn split(record: &[u8], endian: Endianness) -> Option<(Head, &[u8])> {
+    let (head, body) = record.split_first_chunk::<HEADER>()?;
+    Some((Head::parse(*head, endian), body))
+}
+
+/// Which event a record is of: the only one; else by the id, whose place is that of
+/// the first event in all records, as in perf. Records that perf made up have the id 0.
+#[inline]
+fn event_of(header: &Header, kind: u32, body: &[u8]) -> Option<usize> {
+    let first = header.events.first()?;
+    if header.events.len() == 1 {
+        return Some(0);
+    }
+    let sample = RecordType(kind) == RecordType::SAMPLE;
+    let at = match sample {
+        true => first.id_in_sample.map(usize::from),
+        false => first.id_from_end.and_then(|back| body.len().checked_sub(back.into())),
+    };
+    let Some(at) = at else { return Some(0) };
+    let id = Cursor::new(body.get(at..)?, header.endian).u64()?;
+    match id {
+        0 => Some(0),
+        id => header.ids.event(id),
+    }
+}
+
+/// The time of a record; `None` where it has none or 0.
+#[inline]
+fn time_of(header: &Header, kind: u32, body: &[u8]) -> Option<u64> {
+    let event = header.events.get(event_of(header, kind, body)?)?;
+    let at = match RecordType(kind) == RecordType::SAMPLE {
+        true => usize::from(event.time_in_sample?),
+        false => body.len().checked_sub(event.time_from_end?.into())?,
+    };
+    let time = Cursor::new(body.get(at..)?, header.endian).u64()?;
+    (time != 0 && time != u64::MAX).then_some(time)
+}
+
+/// A stream that holds a file's format, in a temporary file.
+fn spool(start: &[u8], mut rest: Input) -> Result<File, Error> {
+    let copy = Error::io("copy the profile to a temporary file");
+    let mut file = tempfile::tempfile().map_err(&copy)?;
+    file.write_all(start).map_err(&copy)?;
+    rest.copy_to(&mut file).map_err(&copy)?;
+    file.rewind().map_err(&copy)?;
+    Ok(file)
+}

@@ -1,0 +1,140 @@
+//! Texts of addresses that were named before, in a cache of fixed size.
+//!
+//! One slot per hash, texts in a ring: a newer text drops older ones. Addresses without
+//! a name are cached like those with one.
+
+/// Slots; a power of two.
+const SLOTS: usize = 1 << 14;
+/// Bytes of texts.
+const TEXT: usize = 2 << 20;
+
+/// What is cached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) address: u64,
+    /// DSO, process and what else decides the text.
+    pub(super) owner: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: Key,
+    /// Where in all the texts ever written this one began.
+    at: u64,
+    length: u32,
+    outcome: u8,
+}
+
+/// The cache.
+#[derive(Debug)]
+pub(super) struct Cache {
+    slots: Vec<Slot>,
+    text: Vec<u8>,
+    /// Bytes ever written.
+    end: u64,
+}
+
+impl Cache {
+    pub(super) fn new() -> Self {
+        let nothing = Key { address: 0, owner: 0 };
+        let empty = Slot { key: nothing, at: 0, length: 0, outcome: 0 };
+        Self { slots: vec![empty; SLOTS], text: Vec::new(), end: 0 }
+    }
+
+    /// The text of an address and what became of it.
+    #[inline]
+    pub(super) fn find(&self, key: Key) -> Option<(&[u8], u8)> {
+        let slot = self.slots.get(place(key))?;
+        let kept = self.end.wrapping_sub(slot.at) <= size(TEXT);
+        if slot.key != key || slot.length == 0 || !kept {
+            return None;
+        }
+        let start = position(slot.at);
+        let end = start.checked_add(usize::try_from(slot.length).ok()?)?;
+        Some((self.text.get(start..end)?, slot.outcome))
+    }
+
+    /// Keeps a text.
+    pub(super) fn keep(&mut self, key: Key, text: &[u8], outcome: u8) {
+        // A text as long as a good part of the ring would drop everything else.
+        if text.is_empty() || text.len() > TEXT >> 6 {
+            return;
+        }
+        // Texts are whole: one that would go over the end begins at the front.
+        if position(self.end).saturating_add(text.len()) > TEXT {
+            self.end = self.end.next_multiple_of(size(TEXT));
+        }
+        let at = self.end;
+        let start = position(at);
+        let end = start.saturating_add(text.len());
+        if self.text.len() < end {
+            self.text.resize(end, 0);
+        }
+        if let Some(room) = self.text.get_mut(start..end) {
+            room.copy_from_slice(text);
+        }
+        self.end = at.wrapping_add(size(text.len()));
+        let length = u32::try_from(text.len()).unwrap_or(0);
+        if let Some(slot) = self.slots.get_mut(place(key)) {
+            *slot = Slot { key, at, length, outcome };
+        }
+    }
+}
+
+fn size(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+fn position(at: u64) -> usize {
+    usize::try_from(at & size(TEXT.wrapping_sub(1))).unwrap_or(0)
+}
+
+/// The slot of a key: the upper bits of a product, which all of its bits decide.
+#[inline]
+fn place(key: Key) -> usize {
+    let mixed = (key.address ^ key.owner.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    usize::try_from(mixed >> 50).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found_is_what_was_kept_last() {
+        let mut cache = Cache::new();
+        let key = |address| Key { address, owner: 1 };
+        assert_eq!(cache.find(key(0)), None);
+        // Some 6 MB of texts: the ring goes round three times.
+        let text = |n: u64| format!("{n}-{}", "x".repeat(usize::try_from(n % 300).unwrap_or(0)));
+        let mut found = 0u64;
+        for n in 0..40_000 {
+            cache.keep(key(n), text(n).as_bytes(), 3);
+            assert_eq!(cache.find(key(n)), Some((text(n).as_bytes(), 3)));
+            for earlier in [n.saturating_sub(7), n.saturating_sub(5000), n >> 1] {
+                if let Some((kept, _)) = cache.find(key(earlier)) {
+                    assert_eq!(kept, text(earlier).as_bytes());
+                    found = found.saturating_add(1);
+                }
+            }
+        }
+        assert!(found > 30_000, "{found} found");
+        assert_eq!(cache.find(Key { address: 39_999, owner: 2 }), None);
+        assert!(cache.text.len() <= TEXT);
+    }
+
+    #[test]
+    fn a_text_too_long_is_not_kept() {
+        let mut cache = Cache::new();
+        let key = Key { address: 5, owner: 5 };
+        cache.keep(key, &vec![b'x'; TEXT], 1);
+        assert_eq!(cache.find(key), None);
+    }
+
+    #[test]
+    fn slots_lie_within_the_table() {
+        for address in [0, 1, u64::MAX, 0xffff_ffff_8100_0000] {
+            assert!(place(Key { address, owner: address.rotate_left(7) }) < SLOTS);
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Samples as text: the loop of `perf script`.
+//!
+//! In: a [`Session`] and [`Names`]. Out: text, JSON lines or folded stacks through one
+//! buffer, and a [`Summary`]. Memory does not depend on the profile.
+
+mod cache;
+mod fields;
+mod folded;
+mod json;
+mod shape;
+mod summary;
+mod text;
+
+use std::io::{self, Write};
+
+use crate::dsos::DsoId;
+use crate::error::Error;
+use crate::names::{Answer, Names, Reason, Spelling};
+use crate::session::{Located, Place, Session};
+
+use cache::{Cache, Key};
+pub use fields::Fields;
+use folded::Folded;
+use shape::{Shape, folded_name};
+pub use summary::{DsoReport, Summary};
+use summary::{Tally, outcome};
+
+/// Written once the buffer holds so many bytes.
+const FULL: usize = 256 * 1024;
+/// The memory is looked at, and the caller told, every so many samples.
+const SAMPLES: u64 = 1024;
+
+/// How samples are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// As `perf script`.
+    Text,
+    /// One JSON object a line.
+    Json,
+    /// `comm;outer;inner COUNT`.
+    Folded,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ScriptOptions {
+    /// The form.
+    pub format: Format,
+    /// The columns of the text.
+    pub fields: Fields,
+    /// Addresses of each chain.
+    pub max_stack: usize,
+    /// Inlined functions too.
+    pub inline: bool,
+    /// Names as people wrote them.
+    pub demangle: bool,
+}
+
+impl Default for ScriptOptions {
+    fn default() -> Self {
+        Self {
+            format: Format::Text,
+            fields: Fields::default(),
+            max_stack: 127,
+            inline: true,
+            demangle: true,
+        }
+    }
+}
+
+/// Why a run ended early.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ScriptError {
+    /// The profile.
+    Profile(Error),
+    /// Whoever takes the text.
+    Write(io::Error),
+}
+
+impl From<Error> for ScriptError {
+    fn from(error: Error) -> Self {
+        Self::Profile(error)
+    }
+}
+
+impl std::fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Profile(error) => error.fmt(f),
+            Self::Write(error) => write!(f, "cannot write: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ScriptError {}
+
+/// Writes every sample of a profile. `watch` is called now and then.
+///
+/// # Errors
+/// [`ScriptError`]: the profile cannot be read on, or nobody takes the text.
+pub fn script(
+    session: &mut Session,
+    names: &mut Names,
+    options: &ScriptOptions,
+    out: &mut dyn Write,
+    mut watch: impl FnMut(&Session),
+) -> Result<Summary, ScriptError> {
+    let mut writer = Writer {
+        options: *options,
+        spelling: Spelling::new(options.demangle),
+        names,
+        cache: Cache::new(),
+        tally: Tally::default(),
+        buffer: Vec::with_capacity(FULL.saturating_add(FULL >> 2)),
+        frame: Vec::new(),
+        stack: Vec::new(),
+        ends: Vec::new(),
+        folded: Folded::default(),
+        named: 0,
+    };
+    let mut number = 0u64;
+    while session.next_sample()? {
+        let Some(located) = session.sample() else { continue };
+        if number.is_multiple_of(SAMPLES) {
+            writer.tally.look();
+            watch(session);
+            // In a pipe the names of events come late.
+            let events = &session.reader().header().events;
+            writer.named = events.iter().map(|event| event.name.len()).max().unwrap_or(0);
+        }
+        number = number.saturating_add(1);
+        writer.sample(&located, session, out).map_err(ScriptError::Write)?;
+    }
+    writer.folded.finish(&mut writer.buffer).map_err(ScriptError::Write)?;
+    out.write_all(&writer.buffer).and_then(|()| out.flush()).map_err(ScriptError::Write)?;
+    watch(session);
+    Ok(writer.tally.finish(session, writer.names))
+}
+
+struct Writer<'n> {
+    options: ScriptOptions,
+    spelling: Spelling,
+    names: &'n mut Names,
+    cache: Cache,
+    tally: Tally,
+    buffer: Vec<u8>,
+    /// The text of one frame.
+    frame: Vec<u8>,
+    /// The texts of one stack, and where each ends.
+    stack: Vec<u8>,
+    ends: Vec<usize>,
+    folded: Folded,
+    /// Bytes of the longest event name.
+    named: usize,
+}
+
+impl Writer<'_> {
+    fn sample(
+        &mut self,
+        located: &Located<'_>,
+        session: &Session,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.tally.sample();
+        match self.options.format {
+            Format::Text => self.text(located, session),
+            Format::Json => self.json(located, session),
+            Format::Folded => self.folded(located, session)?,
+        }
+        if self.buffer.len() >= FULL {
+            out.write_all(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, located: &Located<'_>, session: &Session) {
+        let fields = self.options.fields;
+        let chain = located.sample.chain.is_some();
+        text::start(&mut self.buffer, located, &fields, self.named, chain);
+        if fields.ip {
+            self.buffer.push(if chain { b'\n' } else { b' ' });
+            for (ip, place) in located.frames(self.options.max_stack) {
+                self.append(ip, place, !chain, located, session);
+            }
+        }
+        self.buffer.push(b'\n');
+    }
+
+    fn json(&mut self, located: &Located<'_>, session: &Session) {
+        let sample = &located.sample;
+        self.buffer.extend_from_slice(b"{\"comm\":");
+        match located.comm() {
+            Some(comm) => json::string(&mut self.buffer, comm),
+            None => self.buffer.extend_from_slice(b"null"),
+        }
+        let buffer = &mut self.buffer;
+        // Writing to memory cannot fail.
+        let _ = write!(buffer, ",\"pid\":{},\"tid\":{}", sample.pid, sample.tid);
+        if let Some(cpu) = sample.cpu {
+            let _ = write!(buffer, ",\"cpu\":{cpu}");
+        }
+        if let Some(time) = sample.time {
+            let _ = write!(buffer, ",\"time_ns\":{time}");
+        }
+        let _ = write!(buffer, ",\"period\":{},\"event\":", sample.period);
+        json::string(buffer, located.event().map_or(b"", |event| event.name.as_bytes()));
+        buffer.extend_from_slice(b",\"frames\":[");
+        let before = self.buffer.len();
+        for (ip, place) in located.frames(self.options.max_stack) {
+            self.append(ip, place, false, located, session);
+        }
+        // Each frame ends in a comma.
+        if self.buffer.len() > before {
+            self.buffer.pop();
+        }
+        self.buffer.extend_from_slice(b"]}\n");
+    }
+
+    fn folded(&mut self, located: &Located<'_>, session: &Session) -> io::Result<()> {
+        // Frames come innermost first and go out the other way round.
+        let whole = std::mem::take(&mut self.buffer);
+        self.ends.clear();
+        for (ip, place) in located.frames(self.options.max_stack) {
+            self.append(ip, place, false, located, session);
+            self.ends.push(self.buffer.len());
+        }
+        let frames = std::mem::replace(&mut self.buffer, whole);
+        self.stack.clear();
+        match located.comm() {
+            Some(comm) => folded_name(&mut self.stack, comm),
+            None => {
+                let _ = write!(self.stack, ":{}", located.sample.tid);
+            }
+        }
+        let mut ends = self.ends.iter().rev().copied().peekable();
+        while let Some(end) = ends.next() {
+            let start = ends.peek().copied().unwrap_or(0);
+            self.stack.push(b';');
+            self.stack.extend_from_slice(frames.get(start..end).unwrap_or(&[]));
+        }
+        self.folded.add(&self.stack, &mut self.buffer)
+    }
+
+    /// Appends the text of one address, from the cache if it is there.
+    #[inline]
+    fn append(
+        &mut self,
+        ip: u64,
+        place: Option<Place>,
+        alone: bool,
+        located: &Located<'_>,
+        session: &Session,
+    ) {
+        let key = key_of(ip, place, alone);
+        let dso = place.map(|place| place.dso);
+        if let Some((text, outcome)) = self.cache.find(key) {
+            self.buffer.extend_from_slice(text);
+            self.tally.frame(dso, outcome);
+            return;
+        }
+        let mut frame = std::mem::take(&mut self.frame);
+        frame.clear();
+        let reason = self.frame(&mut frame, ip, place, alone, located, session);
+        let outcome = outcome(reason);
+        self.cache.keep(key, &frame, outcome);
+        self.buffer.extend_from_slice(&frame);
+        self.tally.frame(dso, outcome);
+        self.frame = frame;
+    }
+
+    /// Writes the text of one address; says why it has no name.
+    #[cold]
+    fn frame(
+        &mut self,
+        out: &mut Vec<u8>,
+        ip: u64,
+        place: Option<Place>,
+        alone: bool,
+        located: &Located<'_>,
+        session: &Session,
+    ) -> Option<Reason> {
+        let dso = place.and_then(|place| located.dso(place.dso));
+        let answer = match (place, dso) {
+            (Some(place), Some(dso)) => self.names.find(place, dso, session),
+            _ => Answer::Unknown(Reason::Unmapped),
+        };
+        let mut shape = Shape {
+            out,
+            options: &self.options,
+            spelling: &mut self.spelling,
+            alone,
+            // perf shows where in the file an address of a file is.
+            address: match (place, dso) {
+                (Some(place), Some(dso)) if !alone && is_of_user(dso) => place.address,
+                _ => ip,
+            },
+            ip,
+            place,
+            dso: dso.map_or(b"[unknown]", |dso| &dso.name),
+        };
+        match answer {
+            Answer::Symbol(symbol, index, svma) => {
+                let inlined = match self.options.inline && !alone {
+                    true => shape.inlined_names(index, svma),
+                    false => Vec::new(),
+                };
+                let mut name = Vec::new();
+                shape.spelling.symbol(&symbol, index, &mut name);
+                shape.function(&name, symbol.offset(), &inlined);
+                None
+            }
+            Answer::Whole(address) => {
+                let start = located.kernel_start(ip).unwrap_or(address);
+                let name: &[u8] = dso.map_or(&[], |dso| &dso.name);
+                shape.function(name, address.wrapping_sub(start), &[]);
+                None
+            }
+            Answer::Unknown(reason) => {
+                shape.unknown(reason);
+                Some(reason)
+            }
+        }
+    }
+}
+
+fn is_of_user(dso: &crate::Dso) -> bool {
+    use crate::DsoKind;
+    !matches!(dso.kind, DsoKind::Kernel | DsoKind::Module | DsoKind::Ksymbol)
+}
+
+#[inline]
+fn key_of(ip: u64, place: Option<Place>, alone: bool) -> Key {
+    // Bit 32: alone; above it nothing, as a DSO's number has 14 bits.
+    let alone = u64::from(alone).wrapping_shl(63);
+    match place {
+        Some(place) => {
+            let dso = u64::try_from(place.dso.number()).unwrap_or(0).wrapping_add(1);
+            // Only run-time code differs by process; alone, the address differs by mapping.
+            let whose = match place.dso == DsoId::JIT {
+                true => u64::from(place.pid.cast_unsigned()),
+                false => 0,
+            };
+            let address = if alone == 0 { place.address } else { ip };
+            Key { address, owner: alone | dso.wrapping_shl(32) | whose }
+        }
+        None => Key { address: ip, owner: alone },
+    }
+}

@@ -1,0 +1,186 @@
+//! The text of one address, in each of the forms.
+//!
+//! In: an address, where it lies, what it is called. Out: bytes appended to a buffer.
+//! Made once per address while the cache holds it.
+
+use std::borrow::Cow;
+use std::io::Write as _;
+
+use symidx::{Frame, Index, Svma};
+
+use crate::dsos::DsoId;
+use crate::names::{Reason, Spelling};
+use crate::session::Place;
+
+use super::{Format, ScriptOptions, json, text};
+
+/// The text of one address in the making.
+pub(super) struct Shape<'s> {
+    pub(super) out: &'s mut Vec<u8>,
+    pub(super) options: &'s ScriptOptions,
+    pub(super) spelling: &'s mut Spelling,
+    pub(super) alone: bool,
+    /// The address as shown.
+    pub(super) address: u64,
+    pub(super) ip: u64,
+    pub(super) place: Option<Place>,
+    pub(super) dso: &'s [u8],
+}
+
+impl<'s> Shape<'s> {
+    fn start(&mut self) {
+        match self.options.format {
+            Format::Text => {
+                if !self.alone {
+                    self.out.push(b'\t');
+                }
+                text::hex(self.out, self.address, 16);
+            }
+            Format::Json => {
+                self.out.extend_from_slice(b"{\"ip\":\"0x");
+                text::hex(self.out, self.ip, 0);
+                self.out.push(b'"');
+            }
+            Format::Folded => {}
+        }
+    }
+
+    /// A function and those inlined into it at this address, innermost first.
+    pub(super) fn function(&mut self, name: &[u8], offset: u64, inlined: &[Vec<u8>]) {
+        if self.options.format == Format::Folded {
+            // The outermost one first: the stack is turned round frame by frame.
+            folded_name(self.out, name);
+            for name in inlined.iter().rev() {
+                self.out.push(b';');
+                folded_name(self.out, name);
+            }
+            return;
+        }
+        for name in inlined {
+            self.start();
+            if self.options.format == Format::Json {
+                self.out.extend_from_slice(b",\"symbol\":");
+                json::string(self.out, name);
+                self.out.extend_from_slice(b",\"inlined\":true},");
+                continue;
+            }
+            if self.options.fields.sym {
+                self.out.push(b' ');
+                self.out.extend_from_slice(name);
+            }
+            self.out.extend_from_slice(b" (inlined)\n");
+        }
+        self.start();
+        self.named(name, Some(offset));
+    }
+
+    fn named(&mut self, name: &[u8], offset: Option<u64>) {
+        match self.options.format {
+            Format::Text => {
+                if self.options.fields.sym {
+                    self.out.push(b' ');
+                    self.out.extend_from_slice(name);
+                    if let Some(offset) = offset
+                        && self.options.fields.symoff
+                    {
+                        self.out.extend_from_slice(b"+0x");
+                        text::hex(self.out, offset, 0);
+                    }
+                }
+                self.end();
+            }
+            Format::Json => {
+                self.out.extend_from_slice(b",\"symbol\":");
+                json::string(self.out, name);
+                if let Some(offset) = offset {
+                    let _ = write!(self.out, ",\"offset\":{offset}");
+                }
+                self.end();
+            }
+            Format::Folded => {}
+        }
+    }
+
+    pub(super) fn unknown(&mut self, reason: Reason) {
+        self.start();
+        match self.options.format {
+            Format::Text => self.named(b"[unknown]", None),
+            Format::Json => {
+                self.out.extend_from_slice(b",\"symbol\":null,\"reason\":");
+                json::string(self.out, reason.text().as_bytes());
+                self.end();
+            }
+            Format::Folded => {
+                // The file at least: `[libc.so.6]`.
+                let base = self.dso.rsplit(|&byte| byte == b'/').next().unwrap_or(self.dso);
+                let base = base.strip_prefix(b"[").unwrap_or(base);
+                let base = base.strip_suffix(b"]").unwrap_or(base);
+                self.out.push(b'[');
+                folded_name(self.out, base);
+                self.out.push(b']');
+            }
+        }
+    }
+
+    /// Whose code it is, and the end of the line.
+    fn end(&mut self) {
+        match self.options.format {
+            Format::Text => {
+                if self.options.fields.dso {
+                    self.out.extend_from_slice(b" (");
+                    let dso = self.dso_name();
+                    self.out.extend_from_slice(&dso);
+                    self.out.push(b')');
+                }
+                if !self.alone {
+                    self.out.push(b'\n');
+                }
+            }
+            Format::Json => {
+                self.out.extend_from_slice(b",\"dso\":");
+                if self.place.is_some() {
+                    let dso = self.dso_name();
+                    json::string(self.out, &dso);
+                    self.out.extend_from_slice(b",\"address\":\"0x");
+                    text::hex(self.out, self.address, 0);
+                    self.out.push(b'"');
+                } else {
+                    self.out.extend_from_slice(b"null");
+                }
+                self.out.extend_from_slice(b"},");
+            }
+            Format::Folded => {}
+        }
+    }
+
+    fn dso_name(&self) -> Cow<'s, [u8]> {
+        match self.place {
+            Some(place) if place.dso == DsoId::JIT => {
+                Cow::Owned(format!("/tmp/perf-{}.map", place.pid).into_bytes())
+            }
+            _ => Cow::Borrowed(self.dso),
+        }
+    }
+
+    /// The functions inlined at an address, innermost first.
+    pub(super) fn inlined_names(&mut self, index: &Index<'_>, svma: Svma) -> Vec<Vec<u8>> {
+        let Ok(frames) = index.frames(svma) else { return Vec::new() };
+        let functions = frames.flatten().filter(Frame::is_inlined).filter_map(|f| f.function());
+        let spell = |function| {
+            let mut name = Vec::new();
+            self.spelling.name(function, index, &mut name);
+            name
+        };
+        functions.map(spell).collect()
+    }
+}
+
+/// A name in a folded stack: `;` separates, and lines end.
+pub(super) fn folded_name(out: &mut Vec<u8>, name: &[u8]) {
+    let safe = |byte: u8| match byte {
+        b';' => b':',
+        b'\n' | b'\r' => b' ',
+        other => other,
+    };
+    out.extend(name.iter().map(|&byte| safe(byte)));
+}

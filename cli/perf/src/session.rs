@@ -1,0 +1,266 @@
+//! Samples with their surroundings: who ran, and where each address lies.
+//!
+//! In: records by time. Out: one [`Located`] sample after another. Names no symbol.
+
+use linux_perf_event_reader::CpuMode;
+
+use crate::dsos::{Dso, DsoId, Dsos};
+use crate::error::Error;
+use crate::processes::Processes;
+use crate::reader::Reader;
+use crate::record::{Chain, Record, Sample};
+
+/// `PERF_CONTEXT_`: marks between the addresses of a chain.
+mod context {
+    pub(super) const HYPERVISOR: u64 = u64::MAX - 31;
+    pub(super) const KERNEL: u64 = u64::MAX - 127;
+    pub(super) const USER: u64 = u64::MAX - 511;
+    /// No address reaches this far.
+    pub(super) const FIRST: u64 = u64::MAX - 4094;
+}
+
+/// A profile as a stream of samples.
+///
+/// ```no_run
+/// use symidx_perf::{Reader, Session};
+///
+/// let mut session = Session::new(Reader::open("perf.data".as_ref())?);
+/// while session.next_sample()? {
+///     let Some(located) = session.sample() else { continue };
+///     for (ip, place) in located.frames(127) {
+///         let name = place.and_then(|place| located.dso(place.dso)).map(|dso| &dso.name);
+///         println!("{ip:#x} {name:?}");
+///     }
+/// }
+/// # Ok::<(), symidx_perf::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Session {
+    reader: Reader,
+    processes: Processes,
+    dsos: Dsos,
+    counts: Counts,
+}
+
+/// What went by besides samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Samples handed out.
+    pub samples: u64,
+    /// Samples of guests, left out.
+    pub guest_samples: u64,
+    /// Records that were lost when the profile was made.
+    pub lost: u64,
+    /// Records of code that the kernel made (BPF programs, trampolines).
+    pub kernel_code: u64,
+    /// How often the bound on threads or mappings was reached.
+    pub forgotten: u64,
+    /// Mappings of files that there was no room for.
+    pub refused_files: u64,
+}
+
+/// Where an address lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whose code it is.
+    pub dso: DsoId,
+    /// What to look up there: a file offset in a file or vDSO, a run-time address in
+    /// the kernel, its modules and code made at run time.
+    pub address: u64,
+    /// The process whose mapping it is; -1 for the kernel.
+    pub pid: i32,
+}
+
+/// A sample and what is known of its thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Located<'a> {
+    /// The sample as recorded.
+    pub sample: Sample<'a>,
+    session: &'a Session,
+}
+
+impl Session {
+    /// The samples of a profile.
+    #[must_use]
+    pub fn new(reader: Reader) -> Self {
+        Self {
+            reader,
+            processes: Processes::default(),
+            dsos: Dsos::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Opens a profile by its path.
+    ///
+    /// # Errors
+    /// As [`Reader::open`].
+    pub fn open(path: &std::path::Path) -> Result<Self, Error> {
+        Reader::open(path).map(Self::new)
+    }
+
+    /// The profile itself: its header, damage, how far it is read.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// What went by so far.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let (forgotten, refused_files) = (self.processes.forgotten, self.dsos.refused);
+        Counts { forgotten, refused_files, ..self.counts }
+    }
+
+    /// Every DSO that was mapped so far, by [`DsoId::number`].
+    #[must_use]
+    pub fn dsos(&self) -> &[Dso] {
+        self.dsos.list()
+    }
+
+    /// The symbol that the kernel's mapping is named after, and its run-time address;
+    /// 0 = not known.
+    #[must_use]
+    pub fn kernel_base(&self) -> Option<(&[u8], u64)> {
+        self.processes.kernel_base().map(|base| (base.symbol.as_slice(), base.address))
+    }
+
+    /// Goes to the next sample; false at the end.
+    ///
+    /// # Errors
+    /// As [`Reader::next_record`].
+    pub fn next_sample(&mut self) -> Result<bool, Error> {
+        while self.reader.step()? {
+            let Some(record) = self.reader.record() else { continue };
+            let header = self.reader.header();
+            let count = |count: &mut u64, by| *count = count.saturating_add(by);
+            match record {
+                Record::Sample(sample) => {
+                    if matches!(sample.mode, CpuMode::GuestKernel | CpuMode::GuestUser) {
+                        count(&mut self.counts.guest_samples, 1);
+                        continue;
+                    }
+                    self.processes.seen(sample.pid, sample.tid);
+                    count(&mut self.counts.samples, 1);
+                    return Ok(true);
+                }
+                Record::Mmap(mmap) => self.processes.mmap(&mmap, header, &mut self.dsos),
+                Record::Comm(comm) => self.processes.comm_record(&comm),
+                Record::Fork(task) => self.processes.fork(&task),
+                Record::Exit(task) => self.processes.exit(&task),
+                Record::Ksymbol(symbol) => {
+                    count(&mut self.counts.kernel_code, 1);
+                    self.processes.ksymbol(&symbol, &mut self.dsos);
+                }
+                Record::Lost(lost) => count(&mut self.counts.lost, lost),
+                Record::Other(_) => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// The sample that [`Session::next_sample`] went to.
+    #[must_use]
+    pub fn sample(&self) -> Option<Located<'_>> {
+        match self.reader.record()? {
+            Record::Sample(sample) => Some(Located { sample, session: self }),
+            _ => None,
+        }
+    }
+}
+
+impl<'a> Located<'a> {
+    /// The thread's name; `None` when it never had one (perf shows `:TID`).
+    #[must_use]
+    pub fn comm(&self) -> Option<&'a [u8]> {
+        self.session.processes.comm(self.sample.tid)
+    }
+
+    /// A DSO by its number.
+    #[must_use]
+    pub fn dso(&self, id: DsoId) -> Option<&'a Dso> {
+        self.session.dsos.get(id)
+    }
+
+    /// The event.
+    #[must_use]
+    pub fn event(&self) -> Option<&'a crate::Event> {
+        self.session.reader.header().events.get(self.sample.event)
+    }
+
+    /// The first address of the kernel's mapping that holds one.
+    pub(crate) fn kernel_start(&self, ip: u64) -> Option<u64> {
+        self.session.processes.kernel().find(ip).map(|map| map.start)
+    }
+
+    /// Where an address of this sample's thread lies.
+    #[inline]
+    #[must_use]
+    pub fn place(&self, ip: u64, mode: CpuMode) -> Option<Place> {
+        let maps = match mode {
+            CpuMode::Kernel => self.session.processes.kernel(),
+            CpuMode::User => self.session.processes.user(self.sample.pid, self.sample.tid)?,
+            _ => return None,
+        };
+        let map = maps.find(ip)?;
+        let address = ip.wrapping_sub(map.start).wrapping_add(map.offset);
+        Some(Place { dso: map.dso, address, pid: map.pid })
+    }
+
+    /// The addresses, innermost first, and where they lie: those of the chain, at most
+    /// `most`; without a chain the sample's own. A chain with a mark that perf does not
+    /// know is damaged, and none of it counts.
+    #[inline]
+    pub fn frames(&self, most: usize) -> impl Iterator<Item = (u64, Option<Place>)> + use<'a> {
+        let located = *self;
+        let alone = match self.sample.chain {
+            None => Some((self.sample.ip, self.sample.mode)),
+            Some(_) => None,
+        };
+        let chain = self.sample.chain.filter(|chain| marks_are_known(*chain, most));
+        let chain = chain.into_iter().flat_map(move |chain| addresses(chain, most));
+        alone.into_iter().chain(chain).map(move |(ip, mode)| (ip, located.place(ip, mode)))
+    }
+}
+
+/// The first `most` addresses of a chain with the kind of memory they are in: what the
+/// last mark in front of them says, the user's before any.
+#[inline]
+fn addresses(chain: Chain<'_>, most: usize) -> impl Iterator<Item = (u64, CpuMode)> {
+    let mut mode = CpuMode::User;
+    let entries = chain.entries().filter_map(move |entry| {
+        if entry < context::FIRST {
+            return Some((entry, mode));
+        }
+        mode = mode_of(entry).unwrap_or(mode);
+        None
+    });
+    entries.take(most)
+}
+
+fn mode_of(mark: u64) -> Option<CpuMode> {
+    match mark {
+        context::HYPERVISOR => Some(CpuMode::Hypervisor),
+        context::KERNEL => Some(CpuMode::Kernel),
+        context::USER => Some(CpuMode::User),
+        _ => None,
+    }
+}
+
+/// False when a mark that perf does not know stands among the first `most` addresses.
+#[inline]
+fn marks_are_known(chain: Chain<'_>, most: usize) -> bool {
+    let mut left = most;
+    for entry in chain.entries() {
+        if left == 0 {
+            break;
+        }
+        if entry < context::FIRST {
+            left = left.saturating_sub(1);
+        } else if mode_of(entry).is_none() {
+            return false;
+        }
+    }
+    true
+}

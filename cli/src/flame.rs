@@ -1,0 +1,104 @@
+//! Stacks as text and as a picture: `main;work;leaf` with a value in, folded lines or a flame graph out.
+//!
+//! What several verbs share. Knows nothing of profiles or recordings.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use inferno::flamegraph::{self, Options};
+
+use crate::failure::Failure;
+use crate::publish::publish;
+
+/// Writes one line for each stack: its frames, outermost first and separated
+/// by `;`, a blank, its value.
+pub(crate) fn folded<'s>(out: &mut Vec<u8>, stacks: impl IntoIterator<Item = (&'s str, i64)>) {
+    for (stack, value) in stacks {
+        out.extend_from_slice(stack.as_bytes());
+        out.extend_from_slice(format!(" {value}\n").as_bytes());
+    }
+}
+
+/// What is written on a flame graph.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caption<'c> {
+    /// Above it.
+    pub(crate) title: &'c str,
+    /// What the values count: `samples`, `bytes`.
+    pub(crate) unit: &'c str,
+}
+
+/// Draws the stacks that have a positive value and publishes the picture, an
+/// SVG with its own search and zoom; returns how many stacks were left out.
+pub(crate) fn graph<'s>(
+    path: &Path,
+    stacks: impl IntoIterator<Item = (&'s str, i64)>,
+    caption: Caption<'_>,
+) -> Result<u64, Failure> {
+    let mut lines = Vec::new();
+    let mut negative = 0u64;
+    for (stack, value) in stacks {
+        if value > 0 {
+            lines.push(format!("{stack} {value}"));
+        } else {
+            negative = negative.saturating_add(1);
+        }
+    }
+    if lines.is_empty() {
+        return Err(Failure::file(
+            path,
+            "expected stacks with a positive value to draw, found none; nothing was written",
+        ));
+    }
+    let mut options = Options::default();
+    options.title = caption.title.to_owned();
+    options.count_name = caption.unit.to_owned();
+    publish(path, |file: &mut File| {
+        let mut out = BufWriter::new(file);
+        let lines = lines.iter().map(String::as_str);
+        flamegraph::from_lines(&mut options, lines, &mut out).map_err(io::Error::other)?;
+        out.flush()
+    })?;
+    Ok(negative)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const STACKS: [(&str, i64); 3] = [("main;work <T>", 30), ("main;rest", 10), ("main;freed", -5)];
+
+    #[test]
+    fn a_folded_line_is_a_stack_and_its_value() {
+        let mut out = Vec::new();
+        folded(&mut out, STACKS);
+        assert_eq!(out, b"main;work <T> 30\nmain;rest 10\nmain;freed -5\n");
+    }
+
+    #[test]
+    fn a_graph_shows_every_frame_that_counts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.svg");
+        let caption = Caption { title: "Heap of a&b", unit: "bytes" };
+        assert_eq!(graph(&path, STACKS, caption).unwrap(), 1);
+        let svg = std::fs::read_to_string(&path).unwrap();
+        for part in
+            ["<svg", "Heap of a&amp;b", "work &lt;T&gt; (30 bytes, 75.00%)", "main (40 bytes"]
+        {
+            assert!(svg.contains(part), "{part}");
+        }
+        assert!(!svg.contains("freed"));
+    }
+
+    #[test]
+    fn nothing_to_draw_is_an_error_and_leaves_no_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.svg");
+        let caption = Caption { title: "", unit: "" };
+        let error = graph(&path, [("main", 0)], caption).unwrap_err().to_string();
+        assert!(error.contains("found none"), "{error}");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}

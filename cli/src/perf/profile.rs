@@ -1,0 +1,107 @@
+//! The recording that every verb of `symidx perf` takes, and where its files are.
+//!
+//! In: options. Out: an open session, the places of binaries, the store. Reads headers
+//! only.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use symidx_indexer::store;
+use symidx_perf::{Binaries, Inventory, Reader, Session};
+
+use crate::failure::Failure;
+use crate::ui::Ui;
+
+/// Which recording.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct ProfileArgs {
+    /// The recording; `-` reads standard input.
+    #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
+    pub(crate) input: PathBuf,
+    /// Addresses of each call chain that count, innermost first.
+    #[arg(long, value_name = "N", default_value_t = 127)]
+    pub(crate) max_stack: usize,
+}
+
+/// Where the recorded files are now.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PlacesArgs {
+    /// Directory of indexes. Default: the user's cache ($XDG_CACHE_HOME/symidx, else
+    /// ~/.cache/symidx).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// Look for recorded paths below DIR, a copy of the recording machine's files, and take nothing
+    /// else of this machine.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) symfs: Option<PathBuf>,
+    /// Directory with a .build-id tree of programs or debug files. May be repeated.
+    #[arg(long = "debug-dir", value_name = "D")]
+    pub(crate) debug_dirs: Vec<PathBuf>,
+    /// The recorded kernel's symbols: a copy of its /proc/kallsyms.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kallsyms: Option<PathBuf>,
+}
+
+impl ProfileArgs {
+    /// Opens the recording.
+    pub(crate) fn open(&self) -> Result<Session, Failure> {
+        let reader = match self.input.as_os_str() == "-" {
+            true => Reader::from_stream(std::io::stdin()),
+            false => Reader::open(&self.input),
+        };
+        Ok(Session::new(reader.map_err(|error| self.failed(error))?))
+    }
+
+    /// A failure that is about the recording.
+    pub(crate) fn failed(&self, error: impl std::fmt::Display) -> Failure {
+        match self.input.as_os_str() == "-" {
+            true => Failure::new(format!("standard input: {error}")),
+            false => Failure::file(&self.input, error),
+        }
+    }
+
+    /// Everything that is mapped and used in the recording.
+    pub(crate) fn inventory(&self) -> Result<(Inventory, Session), Failure> {
+        let mut session = self.open()?;
+        let inventory = Inventory::read(&mut session, self.max_stack);
+        Ok((inventory.map_err(|error| self.failed(error))?, session))
+    }
+
+    /// When it was recorded, as far as that is known.
+    pub(crate) fn recorded(&self) -> Option<std::time::SystemTime> {
+        std::fs::metadata(&self.input).ok()?.modified().ok()
+    }
+}
+
+impl PlacesArgs {
+    /// The directory that indexes are built into.
+    pub(crate) fn store(&self) -> Result<PathBuf, Failure> {
+        self.store.clone().or_else(store::user_cache).ok_or_else(|| {
+            Failure::usage(
+                "expected a home directory or $XDG_CACHE_HOME to keep indexes in, found neither; give --store DIR",
+            )
+        })
+    }
+
+    /// Where binaries are looked for.
+    pub(crate) fn binaries(&self) -> Binaries {
+        let mut binaries = Binaries::of_this_machine();
+        if let Some(root) = &self.symfs {
+            binaries = binaries.with_root(root);
+        }
+        for tree in self.debug_dirs.iter().rev() {
+            binaries = binaries.with_tree(tree);
+        }
+        if let Some(file) = &self.kallsyms {
+            binaries = binaries.with_kallsyms(file);
+        }
+        binaries
+    }
+}
+
+/// Says what could not be read of a recording.
+pub(crate) fn tell_damage(inventory: &Inventory, input: &Path, ui: Ui) {
+    for line in inventory.damage.lines() {
+        ui.warning(format_args!("{}: {line}", input.display()));
+    }
+}

@@ -1,0 +1,233 @@
+//! `symidx perf script`: every sample of a recording, named.
+//!
+//! In: `perf.data` as a file or through a pipe. Out: text as of `perf script`, JSON
+//! lines or folded stacks; what it cost and what has no name on standard error.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::Args;
+use symidx_perf::{
+    Fields, Format, NameOptions, Names, Reader, Reason, ScriptError, ScriptOptions, Session,
+    Summary,
+};
+
+use crate::failure::{Failure, exit};
+use crate::progress::Bar;
+use crate::ui::Ui;
+
+/// Every sample, as `perf script` prints it.
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Fields: comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso; `+symoff` or `-period` \
+                        change the usual ones. Without -i, perf.data; `-` reads standard input.\n\
+                        Indexes are looked for beside binaries, in --store, $SYMIDX_PATH, the user's cache and \
+                        perf's; those that are missing are built first, into --store or the user's cache.\n\n\
+                        EXAMPLES:\n  \
+                        symidx perf script -F comm,tid,time,ip,sym,dso\n  \
+                        perf record -a -g -o - sleep 10 | symidx perf script -i -\n  \
+                        symidx perf script --folded > stacks\n  \
+                        symidx perf script --no-build --max-bytes 64M --quiet --json"
+)]
+pub(crate) struct ScriptArgs {
+    /// The recording.
+    #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
+    input: PathBuf,
+    /// Columns.
+    #[arg(short = 'F', long, value_name = "FIELDS", value_parser = Fields::parse, allow_hyphen_values = true)]
+    fields: Option<Fields>,
+    /// Addresses of each call chain at most.
+    #[arg(long, value_name = "N", default_value_t = 127)]
+    max_stack: usize,
+    /// Inlined functions too (the default).
+    #[arg(long, overrides_with = "no_inline")]
+    inline: bool,
+    /// No inlined functions.
+    #[arg(long)]
+    no_inline: bool,
+    /// Linkage names.
+    #[arg(long)]
+    no_demangle: bool,
+    /// One JSON object per sample.
+    #[arg(long, conflicts_with_all = ["folded", "fields"])]
+    json: bool,
+    /// Stacks as lines `comm;outer;inner COUNT`; a line may come again, its counts add.
+    #[arg(long, conflicts_with = "fields")]
+    folded: bool,
+    /// Directory of indexes; missing ones are built there.
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    /// Do not build indexes that are missing.
+    #[arg(long)]
+    no_build: bool,
+    /// The recorded kernel's /proc/kallsyms.
+    #[arg(long, value_name = "FILE")]
+    kallsyms: Option<PathBuf>,
+    /// The recorded kernel's vmlinux.
+    #[arg(long, value_name = "FILE")]
+    vmlinux: Option<PathBuf>,
+    /// Bound on the bytes of all open indexes (K, M, G): those that name the most frames per
+    /// byte are opened first.
+    #[arg(long, value_name = "SIZE", value_parser = crate::options::size_option)]
+    max_bytes: Option<u64>,
+}
+
+/// Runs the verb.
+pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
+    let start = Instant::now();
+    let mut names = Names::new(args.names());
+    let format = match (args.json, args.folded) {
+        (true, _) => Format::Json,
+        (_, true) => Format::Folded,
+        _ => Format::Text,
+    };
+    let mut options = ScriptOptions::default();
+    options.format = format;
+    options.fields = args.fields.unwrap_or_default();
+    options.max_stack = args.max_stack;
+    options.inline = !args.no_inline;
+    options.demangle = !args.no_demangle;
+    if let Some(bound) = args.max_bytes {
+        choose(args, bound, &mut names)?;
+    }
+    let mut session = Session::new(open(&args.input)?);
+    let bar = Bar::new(ui);
+    let progress = bar.listener();
+    let total = session.reader().progress().1.unwrap_or(0);
+    progress.phase("reading samples", usize::try_from(total).unwrap_or(usize::MAX));
+    let mut done = 0u64;
+    let watch = |session: &Session| {
+        let now = session.reader().progress().0;
+        progress.advance(usize::try_from(now.saturating_sub(done)).unwrap_or(0));
+        done = now;
+    };
+    let mut out = stdout()?;
+    let result = symidx_perf::script(&mut session, &mut names, &options, &mut out, watch);
+    drop(bar);
+    let summary = result.map_err(|error| failure(args, &error))?;
+    for line in summary.damage.lines() {
+        ui.warning(format_args!("{}: {line}", args.input.display()));
+    }
+    summarize(&summary, start, ui);
+    let damaged = summary.damage != symidx_perf::Damage::default();
+    Ok(if damaged { exit::SOME_FAILED } else { exit::OK })
+}
+
+impl ScriptArgs {
+    fn names(&self) -> NameOptions {
+        let mut options = NameOptions::default();
+        options.stores.extend(self.store.clone());
+        options.kallsyms.clone_from(&self.kallsyms);
+        options.vmlinux.clone_from(&self.vmlinux);
+        options.names_only = self.no_inline;
+        options.max_bytes = self.max_bytes;
+        if !self.no_build {
+            options.build = self.store.clone().or_else(symidx::process::user_cache);
+        }
+        options
+    }
+}
+
+fn open(input: &Path) -> Result<Reader, Failure> {
+    let reader = match input.as_os_str() == "-" {
+        true => Reader::from_stream(io::stdin()),
+        false => Reader::open(input),
+    };
+    reader.map_err(|error| Failure::file(input, error))
+}
+
+fn failure(args: &ScriptArgs, error: &ScriptError) -> Failure {
+    match error {
+        ScriptError::Write(error) if error.kind() == io::ErrorKind::BrokenPipe => Failure::Closed,
+        ScriptError::Write(error) => {
+            Failure::new(format!("standard output: cannot write: {error}"))
+        }
+        error => Failure::file(&args.input, error),
+    }
+}
+
+/// Standard output without a buffer of its own: what comes is large, and the usual one
+/// looks for the ends of lines in it.
+fn stdout() -> Result<std::fs::File, Failure> {
+    use std::os::fd::AsFd as _;
+    let copy = io::stdout().as_fd().try_clone_to_owned();
+    copy.map(std::fs::File::from)
+        .map_err(|error| Failure::new(format!("standard output: cannot write: {error}")))
+}
+
+/// Leaves out the indexes that the bound has no room for: see `Names::choose`.
+fn choose(args: &ScriptArgs, bound: u64, names: &mut Names) -> Result<(), Failure> {
+    if args.input.as_os_str() == "-" {
+        // A pipe is read once: whichever DSO comes first is served first.
+        return Ok(());
+    }
+    let mut session = Session::new(open(&args.input)?);
+    names
+        .choose(&mut session, args.max_stack, bound)
+        .map_err(|error| Failure::file(&args.input, error))
+}
+
+/// What was done, on standard error.
+fn summarize(summary: &Summary, start: Instant, ui: Ui) {
+    if ui.is_quiet() {
+        return;
+    }
+    let count = crate::text::grouped;
+    let mebibytes = |bytes: u64| {
+        let tenths = bytes.saturating_mul(10) >> 20;
+        format!("{}.{} MiB", tenths.saturating_div(10), tenths.checked_rem(10).unwrap_or(0))
+    };
+    let percent = |part: u64, whole: u64| {
+        let tenths = part.saturating_mul(1000).checked_div(whole).unwrap_or(1000);
+        format!("{}.{} %", tenths.saturating_div(10), tenths.checked_rem(10).unwrap_or(0))
+    };
+    ui.line(format_args!(
+        "{} samples, {} frames in {} DSOs, {} of the frames named",
+        count(summary.counts.samples),
+        count(summary.frames),
+        summary.dsos.len(),
+        percent(summary.named, summary.frames),
+    ));
+    let unknown: Vec<String> = Reason::ALL
+        .iter()
+        .zip(summary.unknown)
+        .filter(|&(_, frames)| frames != 0)
+        .map(|(reason, frames)| format!("{} {}", count(frames), reason.text()))
+        .collect();
+    if !unknown.is_empty() {
+        ui.line(format_args!("without a name: {}", unknown.join(", ")));
+    }
+    for report in summary.dsos.iter().filter(|report| !report.why.is_empty()) {
+        ui.line(format_args!(
+            "  {}: {} frames in {} samples: {}",
+            crate::text::printable(&String::from_utf8_lossy(&report.dso.name)),
+            count(report.frames.saturating_sub(report.named)),
+            count(report.samples),
+            report.why,
+        ));
+    }
+    let counts = summary.counts;
+    for (what, number) in [
+        ("samples of guests, left out", counts.guest_samples),
+        ("records lost while recording", counts.lost),
+        ("times more threads or mappings than are kept", counts.forgotten),
+        ("mappings of more files than are kept", counts.refused_files),
+    ] {
+        if number != 0 {
+            ui.line(format_args!("{} {what}", count(number)));
+        }
+    }
+    if summary.built != 0 {
+        ui.line(format_args!("{} indexes built", count(summary.built)));
+    }
+    let mut cost = format!(
+        "{} mapped, {:.2} s",
+        mebibytes(summary.mapped_bytes),
+        start.elapsed().as_secs_f64()
+    );
+    if summary.peak_anonymous != 0 {
+        cost = format!("{} anonymous at most, {cost}", mebibytes(summary.peak_anonymous));
+    }
+    ui.line(cost);
+}

@@ -1,0 +1,343 @@
+//! Symbolizing: a profile and indexes in, the same profile with functions, lines and inlined frames out.
+//!
+//! Each index is opened once, asked, and let go. What has no answer stays as it
+//! is, and the report says why.
+
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap};
+
+use symidx::{Index, Symbol};
+
+use crate::finder::Finder;
+use crate::flags::{Touched, set_flags};
+use crate::functions::{Functions, NameHook, Naming, Part};
+use crate::profile::Profile;
+use crate::proto::{Line, Location, Mapping};
+use crate::report::{MappingReport, Report, Unknown};
+use crate::space::{MappingInfo, Place, Space, lookup_address};
+
+/// Fills in the functions and lines of profiles.
+///
+/// ```no_run
+/// use symidx::Index;
+/// use symidx_pprof::{Limits, MappingInfo, Profile, Symbolizer};
+///
+/// let raw = std::fs::File::open("heap.pb.gz")?;
+/// let (mut profile, _) = Profile::read(raw, Limits::default())?;
+/// let report = Symbolizer::new().run(&mut profile, |mapping: &MappingInfo<'_>| {
+///     let index = Index::read(format!("{}.symidx", mapping.filename)).map_err(|e| e.to_string())?;
+///     match mapping.build_id_bytes() {
+///         Some(id) if index.build_id() != Some(&id) => Err("index of another build".to_owned()),
+///         _ => Ok(index),
+///     }
+/// });
+/// println!("{} of {} locations", report.symbolized(), report.locations());
+/// profile.write(std::fs::File::create("heap.symbolized.pb.gz")?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Symbolizer<'n> {
+    force: bool,
+    inlines: bool,
+    naming: Naming<'n>,
+}
+
+impl Default for Symbolizer<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Symbolizer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Symbolizer")
+            .field("force", &self.force)
+            .field("inlines", &self.inlines)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'n> Symbolizer<'n> {
+    /// One that keeps what is there, adds inlined functions, and writes names
+    /// as people read them: as the index stores them, else Rust names demangled.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { force: false, inlines: true, naming: Naming::Short(None) }
+    }
+
+    /// Locations that have names are asked for too, and get the new ones where there are any.
+    #[must_use]
+    pub fn force(self, force: bool) -> Self {
+        Self { force, ..self }
+    }
+
+    /// With inlined functions, or with just the function that they are in.
+    #[must_use]
+    pub fn inlines(self, inlines: bool) -> Self {
+        Self { inlines, ..self }
+    }
+
+    /// Linkage names.
+    #[must_use]
+    pub fn no_demangle(self) -> Self {
+        Self { naming: Naming::Linkage, ..self }
+    }
+
+    /// Names that no index stores for people are made by `demangle`; `None` =
+    /// as they are.
+    #[must_use]
+    pub fn demangle_with(self, demangle: impl FnMut(&[u8]) -> Option<String> + 'n) -> Self {
+        let hook: NameHook<'n> = Box::new(demangle);
+        Self { naming: Naming::Short(Some(hook)), ..self }
+    }
+
+    /// Symbolizes a profile. `open` gives the index of a mapping's file, which
+    /// must be of the same build, or says why there is none; it is asked once for
+    /// each file and build-id that locations need.
+    pub fn run<I: Borrow<Index<'static>>>(
+        &mut self,
+        profile: &mut Profile,
+        mut open: impl FnMut(&MappingInfo<'_>) -> Result<I, String>,
+    ) -> Report {
+        let mut run = Run {
+            functions: Functions::new(profile),
+            inlined: vec![true; profile.mappings.len()],
+            reports: (0..=profile.mappings.len()).map(|_| MappingReport::default()).collect(),
+            symbolizer: self,
+            profile,
+        };
+        let wanted = run.sort_locations();
+        for group in wanted {
+            run.group(&group, &mut open);
+        }
+        let touched: Vec<_> = (run.reports.iter().zip(&run.inlined))
+            .map(|(report, &inlined)| Touched {
+                symbolized: report.symbolized > 0,
+                kept: report.kept > 0,
+                inlined,
+            })
+            .collect();
+        set_flags(run.profile, &touched);
+        run.report()
+    }
+}
+
+impl Symbolizer<'_> {
+    pub(crate) fn wants(&self, location: &Location) -> bool {
+        self.force || location.line.is_empty()
+    }
+
+    /// Lines of the functions at one place, and whether inlined ones were known of.
+    pub(crate) fn lines(
+        &mut self,
+        profile: &mut Profile,
+        functions: &mut Functions,
+        index: &Index<'_>,
+        parts: &[Part<'_>],
+    ) -> (Vec<Line>, bool) {
+        // The function that the code is in, where only that is wanted.
+        let skip = if self.inlines { 0 } else { parts.len().saturating_sub(1) };
+        let known = self.inlines && parts.first().is_some_and(|part| part.file.is_some());
+        let parts = parts.iter().skip(skip);
+        let lines = parts.map(|part| functions.line(profile, index, part, &mut self.naming));
+        (lines.collect(), known)
+    }
+}
+
+/// Locations of mappings of one file: by mapping, their positions.
+type Group = BTreeMap<usize, Vec<usize>>;
+
+struct Run<'r, 'n> {
+    symbolizer: &'r mut Symbolizer<'n>,
+    profile: &'r mut Profile,
+    functions: Functions,
+    /// By mapping: inlined functions were known of at every location asked for.
+    inlined: Vec<bool>,
+    /// By mapping; the last one is for locations without a mapping.
+    reports: Vec<MappingReport>,
+}
+
+impl Run<'_, '_> {
+    /// Finds each location's mapping; groups those to be asked for by file and build-id.
+    fn sort_locations(&mut self) -> Vec<Group> {
+        let finder = Finder::new(&self.profile.mappings);
+        let mut groups: Vec<Group> = Vec::new();
+        let mut group_of: HashMap<(i64, i64), usize> = HashMap::new();
+        for at in 0..self.profile.locations.len() {
+            let Some(location) = self.profile.locations.get_mut(at) else { continue };
+            let address = lookup_address(location);
+            let named = !location.line.is_empty();
+            let found = match location.mapping_id {
+                0 => finder.holding(address),
+                id => finder.by_id(id).ok_or(Unknown::NoMapping),
+            };
+            let position = found.unwrap_or(self.profile.mappings.len());
+            let mapping = found.ok().and_then(|found| self.profile.mappings.get(found));
+            if let Some(mapping) = mapping {
+                location.mapping_id = mapping.id;
+            }
+            let Some(report) = self.reports.get_mut(position) else { continue };
+            report.locations = report.locations.saturating_add(1);
+            if !self.symbolizer.wants(location) {
+                report.kept = report.kept.saturating_add(1);
+                continue;
+            }
+            let wanted = match mapping {
+                _ if address == 0 => Err(Unknown::NoAddress),
+                Some(mapping) if !info(self.profile, mapping, false).holds(address) => {
+                    Err(Unknown::OutsideMapping)
+                }
+                Some(mapping) => Ok((mapping.filename, mapping.build_id)),
+                None => Err(found.err().unwrap_or(Unknown::NoMapping)),
+            };
+            match wanted {
+                Ok(file) => {
+                    let group = *group_of.entry(file).or_insert(groups.len());
+                    if group == groups.len() {
+                        groups.push(Group::new());
+                    }
+                    if let Some(group) = groups.get_mut(group) {
+                        group.entry(position).or_default().push(at);
+                    }
+                }
+                Err(unknown) => missed(report, named, unknown),
+            }
+        }
+        groups
+    }
+
+    /// Opens the index of a group and asks it for every location.
+    fn group<I: Borrow<Index<'static>>>(
+        &mut self,
+        group: &Group,
+        open: &mut impl FnMut(&MappingInfo<'_>) -> Result<I, String>,
+    ) {
+        let mut opened = None;
+        for (&position, locations) in group {
+            let Some(mapping) = self.profile.mappings.get(position).copied() else { continue };
+            let found = info(self.profile, &mapping, position == 0);
+            let index = opened.get_or_insert_with(|| open(&found)).as_ref();
+            let space = match index {
+                Ok(index) => match Space::of(&found, index.borrow()) {
+                    Ok(Some(space)) => Ok(space),
+                    Ok(None) => Err(Unknown::NotPlaced),
+                    Err(_) => Err(Unknown::Corrupt),
+                },
+                Err(_) => Err(Unknown::NoIndex),
+            };
+            if let (Some(report), Err(error)) = (self.reports.get_mut(position), index) {
+                report.error = Some(error.clone());
+            }
+            for &at in locations {
+                let done = match (index, space) {
+                    (Ok(index), Ok(space)) => self.location(position, at, index.borrow(), space),
+                    (_, Err(unknown)) => Err(unknown),
+                    (Err(_), Ok(_)) => Err(Unknown::NoIndex),
+                };
+                self.count(position, at, done);
+            }
+        }
+    }
+
+    fn count(&mut self, position: usize, at: usize, done: Result<(), Unknown>) {
+        let named = self.profile.locations.get(at).is_some_and(|found| !found.line.is_empty());
+        let Some(report) = self.reports.get_mut(position) else { return };
+        match done {
+            Ok(()) => report.symbolized = report.symbolized.saturating_add(1),
+            Err(unknown) => missed(report, named, unknown),
+        }
+    }
+
+    /// Fills in one location.
+    fn location(
+        &mut self,
+        position: usize,
+        at: usize,
+        index: &Index<'static>,
+        space: Space,
+    ) -> Result<(), Unknown> {
+        let Some(location) = self.profile.locations.get(at) else { return Ok(()) };
+        let address = lookup_address(location);
+        let place = space.place(index, address).ok_or(Unknown::NoSegment)?;
+        let (frames, symbol) = ask(index, place)?;
+        let (lines, known) =
+            self.symbolizer.lines(self.profile, &mut self.functions, index, &frames);
+        if let Some(inlined) = self.inlined.get_mut(position) {
+            *inlined &= known;
+        }
+        if let Some(location) = self.profile.locations.get_mut(at) {
+            location.line = lines;
+            location.is_folded = symbol.is_some_and(|symbol| symbol.is_folded());
+        }
+        Ok(())
+    }
+
+    fn report(self) -> Report {
+        let mut mappings = self.reports;
+        for (mapping, report) in self.profile.mappings.iter().zip(&mut mappings) {
+            report.mapping = Some(mapping.id);
+            report.filename = self.profile.text(mapping.filename).to_owned();
+            report.build_id = self.profile.text(mapping.build_id).to_owned();
+        }
+        mappings.retain(|report| report.locations > 0);
+        Report { mappings }
+    }
+}
+
+/// A location that was asked for in vain keeps the names that it has.
+fn missed(report: &mut MappingReport, named: bool, unknown: Unknown) {
+    let count = match named {
+        true => &mut report.kept,
+        false => report.unknown.entry(unknown).or_insert(0),
+    };
+    *count = count.saturating_add(1);
+}
+
+fn info<'p>(profile: &'p Profile, mapping: &Mapping, is_main: bool) -> MappingInfo<'p> {
+    MappingInfo {
+        memory_start: mapping.memory_start,
+        memory_limit: mapping.memory_limit,
+        file_offset: mapping.file_offset,
+        filename: profile.text(mapping.filename),
+        build_id: profile.text(mapping.build_id),
+        is_main,
+    }
+}
+
+/// The functions at a place, at least one of them with a name, innermost first.
+/// Where their lines are damaged, the symbol alone.
+fn ask<'i>(
+    index: &'i Index<'static>,
+    place: Place,
+) -> Result<(Vec<Part<'i>>, Option<Symbol<'i>>), Unknown> {
+    let frames = match place {
+        Place::Svma(svma) => index.frames(svma),
+        Place::Section(section, offset) => index.frames_in(section, offset),
+    };
+    let symbol = match &frames {
+        Ok(frames) => Ok(frames.symbol()),
+        Err(_) => match place {
+            Place::Svma(svma) => index.lookup(svma),
+            Place::Section(section, offset) => index.lookup_in(section, offset),
+        },
+    };
+    let symbol = symbol.map_err(|_| Unknown::Corrupt)?;
+    let chain = frames.and_then(|frames| frames.map(|frame| frame.map(Part::from)).collect());
+    let chain = match (chain, symbol) {
+        (Ok(chain), _) => chain,
+        (Err(_), Some(symbol)) => vec![Part::from(symbol)],
+        (Err(_), None) => return Err(Unknown::Corrupt),
+    };
+    if chain.iter().any(|part: &Part<'_>| part.function.is_some()) {
+        return Ok((chain, symbol));
+    }
+    Err(match place {
+        Place::Svma(svma) if matches!(index.unnamed_function(svma), Ok(Some(_))) => {
+            Unknown::Unnamed
+        }
+        _ => Unknown::Gap,
+    })
+}
+
+#[cfg(test)]
+#[path = "symbolize_tests.rs"]
+mod tests;
