@@ -6,7 +6,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use symidx_indexer::store;
 use symidx_perf::{Binaries, Inventory, Reader, Session};
 
 use crate::failure::Failure;
@@ -76,7 +75,7 @@ impl ProfileArgs {
 impl PlacesArgs {
     /// The directory that indexes are built into.
     pub(crate) fn store(&self) -> Result<PathBuf, Failure> {
-        self.store.clone().or_else(store::user_cache).ok_or_else(|| {
+        self.store.clone().or_else(symidx::process::user_cache).ok_or_else(|| {
             Failure::usage(
                 "expected a home directory or $XDG_CACHE_HOME to keep indexes in, found neither; give --store DIR",
             )

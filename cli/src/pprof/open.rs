@@ -103,7 +103,8 @@ impl<'a> Opener<'a> {
                 found.build_id.as_deref().and_then(Id::new).or_else(|| Id::new(&found.uuid?));
             same_build(file, id, found)?;
         }
-        let source = Source { file, read: &self.args.read, store: self.args.store.as_deref() };
+        let store = self.args.store.as_deref();
+        let source = Source { file, read: &self.args.read, store, in_caches: true };
         let index = source::open(source, self.ui).map_err(|failure| failure.to_string())?;
         match id {
             Some(id) => same_build(file, id, Id::of(&index))?,

@@ -95,26 +95,6 @@ fn is_mapped_file(file: &File, module: &Module) -> bool {
 }
 
 impl Store {
-    /// The index of a file that no module of a running process stands for: as a
-    /// profile names it, `id` being what the profile says it is. The file need
-    /// not be there. The index is the caller's own: the store neither keeps nor
-    /// counts it.
-    ///
-    /// # Errors
-    /// [`Missing`]: why there is none.
-    ///
-    /// ```no_run
-    /// use symidx::process::{Id, Store};
-    /// let (store, id) = (Store::read(), Id::new(&[0x93, 0xac]));
-    /// let index = store.find("/usr/bin/app".as_ref(), id.as_ref());
-    /// println!("{index:?}");
-    /// ```
-    pub fn find(&self, file: &Path, id: Option<&Id>) -> Result<Index<'static>, Missing> {
-        let stated = || Elf::open(&open_regular(file)?)?.build_id();
-        let slot = Slot::new(id.copied().or_else(stated), std::sync::Arc::default());
-        self.search(&slot, file)
-    }
-
     /// Looks everywhere for the index of a slot; the first one that fits is
     /// opened. What did not fit is told if none does.
     pub(super) fn search(&self, slot: &Slot, file: &Path) -> Result<Index<'static>, Missing> {
