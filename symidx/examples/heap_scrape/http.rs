@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::scrape::Kind;
 
 /// Answers the request on a connection with what `scrape` makes.
-pub fn answer(
+pub(crate) fn answer(
     stream: &TcpStream,
     scrape: impl FnOnce(Kind) -> io::Result<Vec<u8>>,
 ) -> io::Result<()> {

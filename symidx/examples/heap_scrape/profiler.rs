@@ -26,11 +26,11 @@ const RESERVED: usize = 1;
 
 /// Sums of one stack.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Sums {
-    pub allocated_objects: f64,
-    pub allocated_bytes: f64,
-    pub live_objects: f64,
-    pub live_bytes: f64,
+pub(crate) struct Sums {
+    pub(crate) allocated_objects: f64,
+    pub(crate) allocated_bytes: f64,
+    pub(crate) live_objects: f64,
+    pub(crate) live_bytes: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -43,13 +43,13 @@ struct Stack {
 
 /// A stack as the profile has it: return addresses, the innermost first.
 #[derive(Clone, Debug)]
-pub struct Sampled {
-    pub addresses: Vec<u64>,
-    pub sums: Sums,
+pub(crate) struct Sampled {
+    pub(crate) addresses: Vec<u64>,
+    pub(crate) sums: Sums,
 }
 
 /// The allocator. One of a program, as its global allocator.
-pub struct Profiler {
+pub(crate) struct Profiler {
     rate: AtomicU64,
     /// Held for a few hundred instructions, never while anything allocates.
     lock: AtomicBool,
@@ -74,13 +74,13 @@ thread_local! {
 }
 
 /// Bytes that this thread has ever allocated.
-pub fn allocated_here() -> u64 {
+pub(crate) fn allocated_here() -> u64 {
     HEAP.get()
 }
 
 impl Profiler {
     /// Off until [`Profiler::start`].
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         let sums = Sums {
             allocated_objects: 0.0,
             allocated_bytes: 0.0,
@@ -100,22 +100,22 @@ impl Profiler {
     }
 
     /// Samples once in so many bytes from here on.
-    pub fn start(&self, rate: u64) {
+    pub(crate) fn start(&self, rate: u64) {
         self.rate.store(rate.max(1), Ordering::Relaxed);
     }
 
     /// The mean number of bytes between samples.
-    pub fn rate(&self) -> u64 {
+    pub(crate) fn rate(&self) -> u64 {
         self.rate.load(Ordering::Relaxed)
     }
 
     /// Samples for which a table had no room.
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
 
     /// Every stack that was sampled, with its sums up to now.
-    pub fn snapshot(&self) -> Vec<Sampled> {
+    pub(crate) fn snapshot(&self) -> Vec<Sampled> {
         let mut sampled = Vec::new();
         for at in 0..STACKS {
             let copied = self.locked(|stacks| stacks.get(at).copied());

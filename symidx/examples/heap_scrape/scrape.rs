@@ -14,7 +14,7 @@ use crate::profiler::{Sampled, allocated_here};
 
 /// What a scrape returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A gzipped pprof profile.
     Pprof,
     /// `main;work;leaf BYTES`, live bytes.
@@ -25,7 +25,7 @@ pub enum Kind {
 const FOLDED: usize = 3;
 
 /// Keeps what scrapes share: the modules, and the indexes that are open.
-pub struct Scraper {
+pub(crate) struct Scraper {
     resolver: Resolver,
     rival: bool,
     started: SystemTime,
@@ -33,7 +33,7 @@ pub struct Scraper {
 
 impl Scraper {
     /// Opens no index yet.
-    pub fn new(rival: bool) -> Self {
+    pub(crate) fn new(rival: bool) -> Self {
         // SAFETY: indexes are replaced by rename only (`symidx build` does).
         let store = Arc::new(unsafe { Store::mapped() });
         let resolver = Resolver::new(Modules::capture(), store);
@@ -41,7 +41,7 @@ impl Scraper {
     }
 
     /// One profile of the heap as it is now.
-    pub fn scrape(&mut self, kind: Kind) -> io::Result<Vec<u8>> {
+    pub(crate) fn scrape(&mut self, kind: Kind) -> io::Result<Vec<u8>> {
         let stacks = PROFILER.snapshot();
         // Libraries that were loaded since the last scrape; indexes that were built.
         self.resolver.update()?;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
 
 /// Bytes of payload that [`fill`] returns.
-pub const KEPT: usize = 48 << 20;
+pub(crate) const KEPT: usize = 48 << 20;
 
 /// A cache: documents by name.
-pub type Cache = HashMap<String, Vec<u8>>;
+pub(crate) type Cache = HashMap<String, Vec<u8>>;
 
 /// Builds a cache of [`KEPT`] bytes from documents that are parsed and dropped.
-pub fn fill() -> Cache {
+pub(crate) fn fill() -> Cache {
     let mut cache = Cache::new();
     let mut kept = 0;
     for number in 0u64.. {
@@ -30,10 +30,7 @@ pub fn fill() -> Cache {
 fn document(number: u64) -> Vec<u8> {
     let size = 1 << (10 + number % 8);
     let mut text = Vec::with_capacity(size);
-    while text.len() < size {
-        text.extend_from_slice(b"key: value\n");
-        text.truncate(size);
-    }
+    text.extend(b"key: value\n".iter().cycle().take(size));
     text
 }
 
