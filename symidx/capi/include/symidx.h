@@ -1436,6 +1436,27 @@ symidx_status symidx_store_set_bounds(struct symidx_store *store,
                                       uint64_t max_bytes);
 
 /**
+ * Finds the index of a file that a profile names, and opens it for the caller
+ * alone: close it with symidx_close; the store neither keeps nor counts it. The
+ * file need not be there. `id` is what the profile says its build-id or UUID is;
+ * NULL and 0: the file is asked. Why there is none is the status, and in full in
+ * `message` (may be NULL).
+ *
+ * Threads: any. Signals: no. Lifetime: the index is the caller's.
+ *
+ * # Safety
+ * The store is one of this library; `path` ends in NUL, `id` points to `id_length`
+ * bytes, `index` to a variable, `message` to `message_capacity` bytes.
+ */
+symidx_status symidx_store_find(const struct symidx_store *store,
+                                const char *path,
+                                const uint8_t *id,
+                                size_t id_length,
+                                struct symidx_index **index,
+                                char *message,
+                                size_t message_capacity);
+
+/**
  * How many indexes are open, and their bytes: what can be resident of them at
  * most. Either pointer may be NULL.
  *

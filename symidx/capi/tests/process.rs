@@ -17,7 +17,7 @@ use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Command;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::Arc;
 
 use common::Installed;
@@ -337,6 +337,57 @@ fn what_was_missing_is_found_when_it_is_forgotten() {
         assert_eq!(symidx_store_forget_missing(handles.store.as_ref()), S::SYMIDX_OK);
         assert_eq!(symidx_resolver_open_all(handles.alone(), &mut open), S::SYMIDX_OK);
         assert_eq!(open, 1);
+    }
+}
+
+#[test]
+fn the_index_of_a_file_in_a_profile_is_found() {
+    let installed = Installed::nothing();
+    let directory = installed.store_with_libc();
+    let handles = Handles::new(&directory, |_| ());
+    let modules = Modules::capture();
+    let libc = modules.iter().find(|module| module.path().ends_with("libc.so.6")).unwrap();
+    let id = libc.id().unwrap().as_bytes();
+    let path = CString::new(libc.path().as_os_str().as_bytes()).unwrap();
+    let mut message = [0u8; 200];
+    let room = message.as_mut_ptr().cast();
+    let other = [7u8; 20];
+    for (path, id, expected) in [
+        (&*path, id, S::SYMIDX_OK),
+        (&*path, &[][..], S::SYMIDX_OK),
+        (c"/no/such/file", id, S::SYMIDX_OK),
+        (c"/no/such/file", &[][..], S::SYMIDX_NO_INDEX),
+        (&*path, &other, S::SYMIDX_NO_INDEX),
+        (&*path, &[1u8; 65], S::SYMIDX_ERROR_ARGUMENT),
+        (c"", id, S::SYMIDX_ERROR_ARGUMENT),
+    ] {
+        let mut index = std::ptr::dangling_mut();
+        let (first, length) = (id.as_ptr(), id.len());
+        let store = unsafe { handles.store.as_ref() };
+        let status = unsafe {
+            symidx_store_find(store, path.as_ptr(), first, length, &mut index, room, 200)
+        };
+        assert_eq!(status, expected, "{path:?} {id:x?}");
+        assert_eq!(index.is_null(), status != S::SYMIDX_OK);
+        assert_eq!(message[0] != 0, status == S::SYMIDX_NO_INDEX);
+        if status == S::SYMIDX_OK {
+            let mut identity: symidx_identity = fresh();
+            unsafe {
+                assert_eq!(symidx_identify(index.as_ref(), &mut identity), S::SYMIDX_OK);
+                symidx_close(Some(Box::from_raw(index)));
+            }
+            assert_eq!(&identity.id[..20], libc.id().unwrap().as_bytes());
+        }
+    }
+    let (mut index, path) = (null_mut(), path.as_ptr());
+    unsafe {
+        let status = symidx_store_find(None, path, null(), 0, &mut index, null_mut(), 0);
+        assert_eq!(status, S::SYMIDX_ERROR_NULL);
+        let store = handles.store.as_ref();
+        let status = symidx_store_find(store, path, null(), 0, null_mut(), null_mut(), 0);
+        assert_eq!(status, S::SYMIDX_ERROR_NULL);
+        let status = symidx_store_find(store, path, null(), 3, &mut index, null_mut(), 0);
+        assert_eq!(status, S::SYMIDX_ERROR_NULL);
     }
 }
 
