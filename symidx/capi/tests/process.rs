@@ -24,6 +24,7 @@ use common::Installed;
 use symidx::process::{Modules, Resolver, Store};
 use symidx_capi::ffi::index::*;
 use symidx_capi::ffi::modules::*;
+use symidx_capi::ffi::resolve::*;
 use symidx_capi::ffi::resolver::*;
 use symidx_capi::ffi::store::*;
 use symidx_capi::ffi::{symidx_modules, symidx_resolver, symidx_store};
