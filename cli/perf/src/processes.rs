@@ -118,11 +118,8 @@ impl Processes {
         let thread = self.thread(record.pid, record.tid);
         thread.comm = Some(name.into());
         thread.ended = None;
-        let pid = thread.pid;
-        if record.exec {
-            // The new program's mappings follow; those of the old one are gone.
-            self.set_maps(pid, Maps::default());
-        }
+        // After an exec the old mappings stay, as in perf: a thread is seen once more
+        // with the stack of the call, and the new program's mappings replace them.
     }
 
     pub(crate) fn fork(&mut self, record: &Task) {

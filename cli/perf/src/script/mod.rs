@@ -303,13 +303,13 @@ impl Writer<'_> {
             dso: dso.map_or(b"[unknown]", |dso| &dso.name),
         };
         match answer {
-            Answer::Symbol(symbol, index, svma) => {
+            Answer::Symbol(symbol, index, svma, versions) => {
                 let inlined = match self.options.inline && !alone {
                     true => shape.inlined_names(index, svma),
                     false => Vec::new(),
                 };
                 let mut name = Vec::new();
-                shape.spelling.symbol(&symbol, index, &mut name);
+                shape.spelling.symbol(&symbol, index, versions, &mut name);
                 shape.function(&name, symbol.offset(), &inlined);
                 None
             }
