@@ -51,11 +51,10 @@ impl Builder {
 
     /// The index of a DSO, or why there is none.
     pub(super) fn index(&mut self, used: DsoUse, binaries: &Binaries) -> Result<PathBuf, String> {
+        // What nobody could index is no reason to go through the profile.
+        binaries.find(&used).map_err(|why| why.to_string())?;
         let Some(build) = self.build.clone() else {
-            return Err(match binaries.find(&used) {
-                Ok(_) => "it has no index, and none was to be built".to_owned(),
-                Err(why) => why.to_string(),
-            });
+            return Err("it has no index, and none was to be built".to_owned());
         };
         if !std::mem::replace(&mut self.all_done, true)
             && let Some(profile) = &build.profile

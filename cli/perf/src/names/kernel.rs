@@ -6,13 +6,28 @@
 use std::path::PathBuf;
 
 use symidx::{Index, Svma};
+use symidx_indexer::input::kallsyms::running::kernel_build_id;
 use symidx_indexer::store::{Kind, place};
 
 use crate::build_id::BuildId;
+use crate::header::Header;
 
 /// Why an index of a kernel cannot be used.
 pub(super) const NO_SYMBOL: &str =
     "it does not have the symbol that the profile places the kernel by";
+
+/// The running kernel's build-id, when the profile states none of its kernel and was
+/// recorded here: by host name and release. perf takes the running one in any case.
+pub(super) fn recorded_here(header: &Header) -> Option<BuildId> {
+    let is = |stated: &Option<String>, file| {
+        let own = std::fs::read_to_string(file).unwrap_or_default();
+        stated.as_deref().is_some_and(|stated| stated == own.trim_end())
+    };
+    let here = is(&header.hostname, "/proc/sys/kernel/hostname")
+        && is(&header.os_release, "/proc/sys/kernel/osrelease");
+    let own = kernel_build_id().filter(|_| here)?;
+    BuildId::new(own.get(..own.len().min(20))?)
+}
 
 /// The index of a kernel as it ran, named by its build-id: in the stores given, those of
 /// the environment, the user's cache.

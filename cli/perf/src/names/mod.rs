@@ -337,6 +337,8 @@ impl Names {
                 "the profile does not say which kernel".to_owned(),
             );
         };
+        let mut dso = dso.clone();
+        dso.build_id = dso.build_id.or_else(|| kernel::recorded_here(session.reader().header()));
         let used = DsoUse::alone(DsoId::at(number), dso.clone(), -1);
         // A copy of the text is a file without an id; what ran is named by the kernel's.
         if let Ok(binary) = self.options.binaries.find(&used)
