@@ -85,9 +85,10 @@ pub unsafe extern "C" fn symidx_store_add_directory(
     settle(|| change(store, path?, |store, path| store.with_directory(path)))
 }
 
-/// Keeps at most so many indexes open, of so many bytes in all; UINT64_MAX = no
-/// bound. Indexes past a bound are SYMIDX_OVER_BUDGET. Without this call: 4096, and
-/// no bound on bytes. SYMIDX_ERROR_IN_USE once a resolver has the store.
+/// Keeps at most so many indexes open, of so many bytes in all (mapped ones in
+/// whole pages); UINT64_MAX = no bound. Indexes past a bound are
+/// SYMIDX_OVER_BUDGET. Without this call: 4096, and no bound on bytes.
+/// SYMIDX_ERROR_IN_USE once a resolver has the store.
 ///
 /// Threads: when no other call uses the store. Signals: no.
 ///
@@ -164,10 +165,10 @@ pub unsafe extern "C" fn symidx_store_find(
     })
 }
 
-/// How many indexes are open, and their bytes: what can be resident of them at
-/// most. Either pointer may be NULL.
+/// How many indexes are open, and their bytes, mapped ones in whole pages: what
+/// can be resident of them at most. Either pointer may be NULL.
 ///
-/// Threads: any. Signals: yes.
+/// Threads: any. Signals: no (takes a lock).
 ///
 /// # Safety
 /// The store is one of this library; the pointers point to variables.
@@ -187,8 +188,9 @@ pub unsafe extern "C" fn symidx_store_usage(
     })
 }
 
-/// Closes the index of a build, by its build-id or UUID, once no resolver uses it
-/// any more. SYMIDX_NONE when the store does not know it.
+/// Lets go of the index of a build, by its build-id or UUID: it closes once no
+/// resolver uses it any more, and resolvers made from now on look for it anew.
+/// SYMIDX_NONE when the store does not know it.
 ///
 /// Threads: any. Signals: no (takes a lock).
 ///
