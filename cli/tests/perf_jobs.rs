@@ -165,6 +165,24 @@ fn index_tells_people_the_same() {
 }
 
 #[test]
+fn files_of_another_machine_are_below_a_root() {
+    let home = Home::new();
+    let root = home.directory.path().join("root");
+    let path = home.directory.path().join("lines.elf");
+    let below = root.join(path.strip_prefix("/").unwrap());
+    std::fs::create_dir_all(below.parent().unwrap()).unwrap();
+    std::fs::copy(&path, &below).unwrap();
+    let (rows, summary) = home.json(&["index", "--symfs", text(&root)]);
+    assert_eq!(of(&rows, "lines.elf")["binary"], text(&below));
+    // It is here, and not there.
+    assert_eq!(of(&rows, "example.elf")["reason"], "no file");
+    assert_eq!(summary["built"], 1);
+    // Names come from what was built of it.
+    let (rows, _) = home.json(&["report", "--children", "--symfs", text(&root)]);
+    assert!(rows.iter().any(|row| row["symbol"] == "outer" && row["children"] == 5));
+}
+
+#[test]
 fn a_build_that_fails_is_an_error_of_its_own_dso() {
     let home = Home::new();
     std::fs::write(home.directory.path().join("store"), "a file").unwrap();

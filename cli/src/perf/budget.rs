@@ -7,7 +7,7 @@ use clap::Args;
 use symidx_perf::{Budget, DsoBudget, NameOptions, Names, Share};
 
 use super::index::{kind_name, samples_of};
-use super::profile::{ProfileArgs, tell_damage};
+use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
 use crate::failure::{Failure, exit};
 use crate::options::size_option;
 use crate::output::Output;
@@ -31,12 +31,8 @@ use crate::ui::Ui;
 pub(crate) struct BudgetArgs {
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Directory of indexes, besides the usual places.
-    #[arg(long, value_name = "DIR")]
-    store: Option<std::path::PathBuf>,
-    /// The recorded kernel's /proc/kallsyms.
-    #[arg(long, value_name = "FILE")]
-    kallsyms: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    places: PlacesArgs,
     /// The recorded kernel's vmlinux.
     #[arg(long, value_name = "FILE")]
     vmlinux: Option<std::path::PathBuf>,
@@ -54,8 +50,7 @@ pub(crate) struct BudgetArgs {
 /// Tells what it takes.
 pub(crate) fn run(args: &BudgetArgs, ui: Ui) -> Result<u8, Failure> {
     let mut options = NameOptions::default();
-    options.stores.extend(args.store.clone());
-    options.kallsyms.clone_from(&args.kallsyms);
+    args.places.fill(&mut options);
     options.vmlinux.clone_from(&args.vmlinux);
     let bar = Bar::new(ui);
     bar.listener().phase("reading the profile", 0);

@@ -40,6 +40,10 @@ pub(crate) struct IndexArgs {
     /// Symbols only: small indexes, no lines, no inlined functions.
     #[arg(long)]
     names_only: bool,
+    /// Do not store what people read in place of mangled names: indexes are smaller, names
+    /// take several times as long to show.
+    #[arg(long)]
+    no_demangle: bool,
     /// Files that are mapped in the recording and have no samples, too.
     #[arg(long)]
     all: bool,
@@ -66,6 +70,7 @@ pub(crate) fn run(args: &IndexArgs, ui: Ui) -> Result<u8, Failure> {
     let start = Instant::now();
     let mut options = IndexOptions::new(args.places.store()?);
     options.names_only = args.names_only;
+    options.demangle = !args.no_demangle;
     options.unused = args.all;
     options.force = args.force;
     options.jobs = args.jobs;

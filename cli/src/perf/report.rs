@@ -9,7 +9,7 @@ use std::time::Instant;
 use clap::Args;
 use symidx_perf::{NameOptions, Names, Reason, Report, ReportOptions, ReportRow, Session, report};
 
-use super::profile::ProfileArgs;
+use super::profile::{PlacesArgs, ProfileArgs};
 use crate::failure::{Failure, exit};
 use crate::options::size_option;
 use crate::output::Output;
@@ -46,12 +46,8 @@ pub(crate) struct ReportArgs {
     /// Linkage names.
     #[arg(long)]
     no_demangle: bool,
-    /// Directory of indexes, besides the usual places.
-    #[arg(long, value_name = "DIR")]
-    store: Option<std::path::PathBuf>,
-    /// The recorded kernel's /proc/kallsyms.
-    #[arg(long, value_name = "FILE")]
-    kallsyms: Option<std::path::PathBuf>,
+    #[command(flatten)]
+    places: PlacesArgs,
     /// The recorded kernel's vmlinux.
     #[arg(long, value_name = "FILE")]
     vmlinux: Option<std::path::PathBuf>,
@@ -126,8 +122,7 @@ pub(crate) fn run(args: &ReportArgs, ui: Ui) -> Result<u8, Failure> {
 impl ReportArgs {
     fn names(&self) -> NameOptions {
         let mut options = NameOptions::default();
-        options.stores.extend(self.store.clone());
-        options.kallsyms.clone_from(&self.kallsyms);
+        self.places.fill(&mut options);
         options.vmlinux.clone_from(&self.vmlinux);
         options.max_bytes = self.max_bytes;
         options
