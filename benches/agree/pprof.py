@@ -181,7 +181,12 @@ def judge(mine, theirs):
     if mine == theirs:
         return "same"
     if not theirs:
-        return "only symidx has an answer"
+        # Stubs are named after their relocations, and a debug file's symbol table is read; llvm-symbolizer does neither.
+        if all(m.name.endswith("@plt") for m in mine):
+            return "only symidx has an answer: a stub"
+        if all(not m.line for m in mine):
+            return "only symidx has an answer: a symbol alone"
+        return "only symidx has an answer: a line outside of every function" if not any(m.name for m in mine) else None
     if not mine:
         # llvm-symbolizer stretches a symbol to the next one, over padding and into other sections; symidx says gap.
         return "only pprof has an answer: a symbol alone, no line" if [(f.file, f.line) for f in theirs] == [("", 0)] else None

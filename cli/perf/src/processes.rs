@@ -14,7 +14,7 @@ use crate::maps::{Map, Maps};
 use crate::record::{Comm, Ksymbol, Mmap, Task};
 
 /// Threads that have ended and are still known.
-const MOST_DEAD: usize = 1024;
+const MOST_DEAD: usize = 256;
 /// Threads in all; beyond it everything about threads is forgotten.
 const MOST_THREADS: usize = 1 << 15;
 /// Mappings in all; beyond it those of the processes longest unused go.

@@ -552,6 +552,53 @@ typedef struct symidx_symbol {
 } symidx_symbol;
 
 /**
+ * One way a name is defined.
+ */
+typedef struct symidx_match {
+  /**
+   * sizeof(symidx_match), set by the caller in the first element of an array.
+   */
+  uint32_t size;
+  /**
+   * SYMIDX_SYMBOL_*.
+   */
+  uint32_t flags;
+  /**
+   * What it names.
+   */
+  symidx_kind kind;
+  /**
+   * How it is bound.
+   */
+  symidx_binding binding;
+  /**
+   * Its svma; in a relocatable file the offset in `section`; the value
+   * itself for absolute and thread-local symbols.
+   */
+  uint64_t address;
+  /**
+   * Bytes it reaches over; 0 = not known.
+   */
+  uint64_t length;
+  /**
+   * The linkage name, without a version.
+   */
+  struct symidx_text name;
+  /**
+   * The version: `V2` of `f@@V2`.
+   */
+  struct symidx_text version;
+  /**
+   * The section it is defined in.
+   */
+  struct symidx_text section;
+  /**
+   * The kernel module it belongs to.
+   */
+  struct symidx_text kernel_module;
+} symidx_match;
+
+/**
  * One function at an address: the one the instruction was compiled from, or one
  * that it was inlined into.
  */
@@ -607,53 +654,6 @@ typedef struct symidx_frame {
    */
   const struct symidx_index *index;
 } symidx_frame;
-
-/**
- * One way a name is defined.
- */
-typedef struct symidx_match {
-  /**
-   * sizeof(symidx_match), set by the caller in the first element of an array.
-   */
-  uint32_t size;
-  /**
-   * SYMIDX_SYMBOL_*.
-   */
-  uint32_t flags;
-  /**
-   * What it names.
-   */
-  symidx_kind kind;
-  /**
-   * How it is bound.
-   */
-  symidx_binding binding;
-  /**
-   * Its svma; in a relocatable file the offset in `section`; the value
-   * itself for absolute and thread-local symbols.
-   */
-  uint64_t address;
-  /**
-   * Bytes it reaches over; 0 = not known.
-   */
-  uint64_t length;
-  /**
-   * The linkage name, without a version.
-   */
-  struct symidx_text name;
-  /**
-   * The version: `V2` of `f@@V2`.
-   */
-  struct symidx_text version;
-  /**
-   * The section it is defined in.
-   */
-  struct symidx_text section;
-  /**
-   * The kernel module it belongs to.
-   */
-  struct symidx_text kernel_module;
-} symidx_match;
 
 /**
  * One file that a process has mapped.
@@ -963,6 +963,27 @@ symidx_status symidx_lookup_section(const struct symidx_index *index,
                                     struct symidx_symbol *symbol);
 
 /**
+ * Every definition of a name: `f` finds `f`, `f@@V2` and `f@V1` (the default
+ * version first), `f@V1` just that one. Exact bytes, no demangling. SYMIDX_NONE
+ * when there is none, SYMIDX_CUT when there are more than `capacity`.
+ *
+ * `count` (may be NULL) takes how many there are; `capacity` of them are written.
+ *
+ * Threads: any. Signals: yes. Lifetime: texts as long as the index.
+ *
+ * # Safety
+ * The index is open; `name` points to `name_length` bytes, `matches` to
+ * `capacity` structs with the size of the first one set; `count` points to a
+ * variable.
+ */
+symidx_status symidx_find(const struct symidx_index *index,
+                          const char *name,
+                          size_t name_length,
+                          struct symidx_match *matches,
+                          size_t capacity,
+                          size_t *count);
+
+/**
  * The frames of an svma, innermost first: the functions inlined there, then the
  * one that holds the code. SYMIDX_GAP when there are none, SYMIDX_CUT when there
  * are more than `capacity`.
@@ -1015,25 +1036,126 @@ symidx_status symidx_frames_offset(const struct symidx_index *index,
                                    size_t *count);
 
 /**
- * Every definition of a name: `f` finds `f`, `f@@V2` and `f@V1` (the default
- * version first), `f@V1` just that one. Exact bytes, no demangling. SYMIDX_NONE
- * when there is none, SYMIDX_CUT when there are more than `capacity`.
+ * Makes a store. It takes an index only if it is of the same build as the module,
+ * by build-id or UUID, or where a file has none by the hash of its content, and
+ * looks in this order: beside the binary (`app.symidx`); in it (ELF section
+ * `.symidx`); directories added by symidx_store_add_directory, then those of
+ * `$SYMIDX_PATH`, as `.build-id/xx/yyyy.symidx`; the user's cache
+ * (`$XDG_CACHE_HOME/symidx`, else `~/.cache/symidx`); perf's cache (`~/.debug`).
  *
- * `count` (may be NULL) takes how many there are; `capacity` of them are written.
+ * `flags`: SYMIDX_STORE_* or 0. Without SYMIDX_STORE_READ, indexes are mapped,
+ * with the promise of symidx_open_map for every place of the store.
  *
- * Threads: any. Signals: yes. Lifetime: texts as long as the index.
+ * Threads: any. Signals: no.
  *
  * # Safety
- * The index is open; `name` points to `name_length` bytes, `matches` to
- * `capacity` structs with the size of the first one set; `count` points to a
- * variable.
+ * `store` points to a variable; files of mapped indexes do not change while
+ * they are open.
  */
-symidx_status symidx_find(const struct symidx_index *index,
-                          const char *name,
-                          size_t name_length,
-                          struct symidx_match *matches,
-                          size_t capacity,
-                          size_t *count);
+symidx_status symidx_store_new(uint32_t flags, struct symidx_store **store);
+
+/**
+ * Frees a store; NULL is fine. Resolvers that use it keep what they need.
+ *
+ * Threads: when no other call uses this handle. Signals: no.
+ *
+ * # Safety
+ * The store is one that this library made and nobody freed.
+ */
+void symidx_store_free(struct symidx_store *store);
+
+/**
+ * Looks in a directory too, before those of the environment. `path` ends in NUL.
+ * SYMIDX_ERROR_IN_USE once a resolver has the store.
+ *
+ * Threads: when no other call uses the store. Signals: no. Lifetime: a copy.
+ *
+ * # Safety
+ * The store is one of this library; `path` ends in NUL.
+ */
+symidx_status symidx_store_add_directory(struct symidx_store *store, const char *path);
+
+/**
+ * Keeps at most so many indexes open, of so many bytes in all (mapped ones in
+ * whole pages); UINT64_MAX = no bound. Indexes past a bound are
+ * SYMIDX_OVER_BUDGET. Without this call: 4096, and no bound on bytes.
+ * SYMIDX_ERROR_IN_USE once a resolver has the store.
+ *
+ * Threads: when no other call uses the store. Signals: no.
+ *
+ * # Safety
+ * The store is one of this library.
+ */
+symidx_status symidx_store_set_bounds(struct symidx_store *store,
+                                      uint64_t max_open,
+                                      uint64_t max_bytes);
+
+/**
+ * Finds the index of a file that a profile names, and opens it for the caller
+ * alone: close it with symidx_close; the store neither keeps nor counts it. The
+ * file need not be there. `id` is what the profile says its build-id or UUID is;
+ * NULL and 0: the file is asked. Why there is none is the status, and in full in
+ * `message` (may be NULL).
+ *
+ * Threads: any. Signals: no. Lifetime: the index is the caller's.
+ *
+ * # Safety
+ * The store is one of this library; `path` ends in NUL, `id` points to `id_length`
+ * bytes, `index` to a variable, `message` to `message_capacity` bytes.
+ */
+symidx_status symidx_store_find(const struct symidx_store *store,
+                                const char *path,
+                                const uint8_t *id,
+                                size_t id_length,
+                                struct symidx_index **index,
+                                char *message,
+                                size_t message_capacity);
+
+/**
+ * How many indexes are open, and their bytes, mapped ones in whole pages: what
+ * can be resident of them at most. Either pointer may be NULL.
+ *
+ * Threads: any. Signals: no (takes a lock).
+ *
+ * # Safety
+ * The store is one of this library; the pointers point to variables.
+ */
+symidx_status symidx_store_usage(const struct symidx_store *store, uint64_t *open, uint64_t *bytes);
+
+/**
+ * Lets go of the index of a build, by its build-id or UUID: it closes once no
+ * resolver uses it any more, and resolvers made from now on look for it anew.
+ * SYMIDX_NONE when the store does not know it.
+ *
+ * Threads: any. Signals: no (takes a lock).
+ *
+ * # Safety
+ * The store is one of this library; `id` points to `id_length` bytes.
+ */
+symidx_status symidx_store_evict(const struct symidx_store *store,
+                                 const uint8_t *id,
+                                 size_t id_length);
+
+/**
+ * Closes every index that no resolver uses; `closed` (may be NULL) takes how many.
+ *
+ * Threads: any. Signals: no (takes a lock).
+ *
+ * # Safety
+ * The store is one of this library; `closed` points to a variable.
+ */
+symidx_status symidx_store_evict_unused(const struct symidx_store *store, size_t *closed);
+
+/**
+ * Forgets what was not found, so that it is looked for again: when indexes
+ * were added.
+ *
+ * Threads: any. Signals: no (takes a lock).
+ *
+ * # Safety
+ * The store is one of this library.
+ */
+symidx_status symidx_store_forget_missing(const struct symidx_store *store);
 
 /**
  * The modules of this process: the program, its shared objects, the vDSO, each
@@ -1380,105 +1502,6 @@ symidx_status symidx_resolver_batch(const struct symidx_resolver *resolver,
  * `statistics` points to a struct whose size is set, and the rest zeroed at first.
  */
 symidx_status symidx_statistics_count(struct symidx_statistics *statistics, int32_t status);
-
-/**
- * Makes a store. It takes an index only if it is of the same build as the module,
- * by build-id or UUID, or where a file has none by the hash of its content, and
- * looks in this order: beside the binary (`app.symidx`); in it (ELF section
- * `.symidx`); directories added by symidx_store_add_directory, then those of
- * `$SYMIDX_PATH`, as `.build-id/xx/yyyy.symidx`; the user's cache
- * (`$XDG_CACHE_HOME/symidx`, else `~/.cache/symidx`); perf's cache (`~/.debug`).
- *
- * `flags`: SYMIDX_STORE_* or 0. Without SYMIDX_STORE_READ, indexes are mapped,
- * with the promise of symidx_open_map for every place of the store.
- *
- * Threads: any. Signals: no.
- *
- * # Safety
- * `store` points to a variable; files of mapped indexes do not change while
- * they are open.
- */
-symidx_status symidx_store_new(uint32_t flags, struct symidx_store **store);
-
-/**
- * Frees a store; NULL is fine. Resolvers that use it keep what they need.
- *
- * Threads: when no other call uses this handle. Signals: no.
- *
- * # Safety
- * The store is one that this library made and nobody freed.
- */
-void symidx_store_free(struct symidx_store *store);
-
-/**
- * Looks in a directory too, before those of the environment. `path` ends in NUL.
- * SYMIDX_ERROR_IN_USE once a resolver has the store.
- *
- * Threads: when no other call uses the store. Signals: no. Lifetime: a copy.
- *
- * # Safety
- * The store is one of this library; `path` ends in NUL.
- */
-symidx_status symidx_store_add_directory(struct symidx_store *store, const char *path);
-
-/**
- * Keeps at most so many indexes open, of so many bytes in all; UINT64_MAX = no
- * bound. Indexes past a bound are SYMIDX_OVER_BUDGET. Without this call: 4096, and
- * no bound on bytes. SYMIDX_ERROR_IN_USE once a resolver has the store.
- *
- * Threads: when no other call uses the store. Signals: no.
- *
- * # Safety
- * The store is one of this library.
- */
-symidx_status symidx_store_set_bounds(struct symidx_store *store,
-                                      uint64_t max_open,
-                                      uint64_t max_bytes);
-
-/**
- * How many indexes are open, and their bytes: what can be resident of them at
- * most. Either pointer may be NULL.
- *
- * Threads: any. Signals: yes.
- *
- * # Safety
- * The store is one of this library; the pointers point to variables.
- */
-symidx_status symidx_store_usage(const struct symidx_store *store, uint64_t *open, uint64_t *bytes);
-
-/**
- * Closes the index of a build, by its build-id or UUID, once no resolver uses it
- * any more. SYMIDX_NONE when the store does not know it.
- *
- * Threads: any. Signals: no (takes a lock).
- *
- * # Safety
- * The store is one of this library; `id` points to `id_length` bytes.
- */
-symidx_status symidx_store_evict(const struct symidx_store *store,
-                                 const uint8_t *id,
-                                 size_t id_length);
-
-/**
- * Closes every index that no resolver uses; `closed` (may be NULL) takes how many.
- *
- * Threads: any. Signals: no (takes a lock).
- *
- * # Safety
- * The store is one of this library; `closed` points to a variable.
- */
-symidx_status symidx_store_evict_unused(const struct symidx_store *store, size_t *closed);
-
-/**
- * Forgets what was not found, so that it is looked for again: when indexes
- * were added.
- *
- * Threads: any. Signals: no (takes a lock).
- *
- * # Safety
- * The store is one of this library.
- */
-symidx_status symidx_store_forget_missing(const struct symidx_store *store);
 
 /**
  * Writes a name as people read it: the display name that the index stores

@@ -19,8 +19,11 @@ use std::ptr::{null, null_mut};
 
 use symidx::{FileOffset, Index, Svma};
 use symidx_capi::SYMIDX_MAX_ID;
+use symidx_capi::ffi::frames::*;
 use symidx_capi::ffi::index::*;
+use symidx_capi::ffi::lookup::*;
 use symidx_capi::ffi::modules::*;
+use symidx_capi::ffi::resolve::*;
 use symidx_capi::ffi::resolver::*;
 use symidx_capi::ffi::store::*;
 use symidx_capi::ffi::symidx_index;

@@ -13,33 +13,7 @@
 //! does neither and takes no lock: it may run in a signal handler, or inside
 //! an allocator.
 //!
-//! # Symbolize in your profiler in 20 lines
-//!
-//! ```
-//! use std::sync::Arc;
-//! use symidx::process::{Modules, Resolver, Store};
-//!
-//! // At start, and outside signal handlers: which files are mapped here.
-//! // SAFETY: indexes are replaced by rename only (`symidx build` does).
-//! let store = Arc::new(unsafe { Store::mapped() });
-//! let mut resolver = Resolver::new(Modules::capture(), store);
-//!
-//! // When a profile is wanted: notice dlopen, open what the stacks need.
-//! let stack = [std::process::exit as *const () as usize as u64];
-//! resolver.update()?;
-//! resolver.open_for(&stack);
-//! for (depth, &address) in stack.iter().enumerate() {
-//!     // The innermost entry is where the thread is; the others are return addresses.
-//!     let found = if depth == 0 { resolver.frames(address) } else { resolver.frames_return(address) };
-//!     match found {
-//!         Ok(found) => for frame in found.frames().flatten() {
-//!             println!("{:?} {:?}", frame.function(), frame.line());
-//!         },
-//!         Err(reason) => println!("{address:#x} [{}]", reason.name()),
-//!     }
-//! }
-//! # Ok::<(), std::io::Error>(())
-//! ```
+#![doc = include_str!("../../PROFILERS.md")]
 //!
 //! # What may be called where
 //!

@@ -209,7 +209,8 @@ impl crate::process::Store {
     /// As [`Index::map`]: while an index is open, no process may change or
     /// truncate its file. `symidx build` replaces files by rename and never
     /// edits them. Where others may write to the places of the store, use
-    /// [`Store::read`](crate::process::Store::read).
+    /// [`Store::read`](crate::process::Store::read): somebody else's process
+    /// has the places beside and in its binaries in its own hands.
     ///
     /// ```
     /// // SAFETY: indexes are replaced by rename only.

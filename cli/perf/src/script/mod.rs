@@ -112,7 +112,7 @@ pub fn script(
         options: *options,
         spelling: Spelling::new(options.demangle),
         names,
-        cache: Cache::new(21),
+        cache: Cache::new(20),
         symbols: Cache::new(20),
         tally: Tally::default(),
         buffer: Vec::with_capacity(FULL.saturating_add(FULL >> 2)),

@@ -5,11 +5,23 @@
 //! No path panics, and memory of the caller is never kept.
 #![allow(unsafe_code, reason = "pointers from C")]
 
-pub mod index;
 mod memory;
-pub mod modules;
-pub mod resolver;
+
+// In the order of the header; blank lines keep it.
+pub mod index;
+
+pub mod lookup;
+
+pub mod frames;
+
 pub mod store;
+
+pub mod modules;
+
+pub mod resolver;
+
+pub mod resolve;
+
 pub mod text;
 
 use core::fmt::{Display, Write as _};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use symidx::process::{Id, Store};
 
-use super::memory::{self, Place};
-use super::{Outcome, settle, some, symidx_store};
+use super::memory::{self, Buffer, Place};
+use super::{Outcome, fail, settle, some, symidx_index, symidx_store};
 use crate::status::symidx_status::{self, *};
 
 /// Read indexes into memory instead of mapping them: where others may write to
@@ -85,9 +85,10 @@ pub unsafe extern "C" fn symidx_store_add_directory(
     settle(|| change(store, path?, |store, path| store.with_directory(path)))
 }
 
-/// Keeps at most so many indexes open, of so many bytes in all; UINT64_MAX = no
-/// bound. Indexes past a bound are SYMIDX_OVER_BUDGET. Without this call: 4096, and
-/// no bound on bytes. SYMIDX_ERROR_IN_USE once a resolver has the store.
+/// Keeps at most so many indexes open, of so many bytes in all (mapped ones in
+/// whole pages); UINT64_MAX = no bound. Indexes past a bound are
+/// SYMIDX_OVER_BUDGET. Without this call: 4096, and no bound on bytes.
+/// SYMIDX_ERROR_IN_USE once a resolver has the store.
 ///
 /// Threads: when no other call uses the store. Signals: no.
 ///
@@ -116,10 +117,58 @@ fn change<T>(
     Ok(SYMIDX_OK)
 }
 
-/// How many indexes are open, and their bytes: what can be resident of them at
-/// most. Either pointer may be NULL.
+/// Finds the index of a file that a profile names, and opens it for the caller
+/// alone: close it with symidx_close; the store neither keeps nor counts it. The
+/// file need not be there. `id` is what the profile says its build-id or UUID is;
+/// NULL and 0: the file is asked. Why there is none is the status, and in full in
+/// `message` (may be NULL).
 ///
-/// Threads: any. Signals: yes.
+/// Threads: any. Signals: no. Lifetime: the index is the caller's.
+///
+/// # Safety
+/// The store is one of this library; `path` ends in NUL, `id` points to `id_length`
+/// bytes, `index` to a variable, `message` to `message_capacity` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_store_find(
+    store: Option<&symidx_store>,
+    path: *const c_char,
+    id: *const u8,
+    id_length: usize,
+    index: *mut *mut symidx_index,
+    message: *mut c_char,
+    message_capacity: usize,
+) -> symidx_status {
+    // SAFETY: the caller's memory, as the contract says.
+    let (path, id, place, message) = unsafe {
+        (
+            memory::path(path),
+            memory::list(id, id_length),
+            Place::new(index),
+            Buffer::message(message, message_capacity),
+        )
+    };
+    settle(|| {
+        let (mut place, mut message) = (place?, message?);
+        place.set(core::ptr::null_mut());
+        let (store, path) = (some(store)?, path?);
+        let id = match id? {
+            [] => None,
+            id => Some(Id::new(id).ok_or(SYMIDX_ERROR_ARGUMENT)?),
+        };
+        match store.0.find(path, id.as_ref()) {
+            Ok(index) => {
+                place.set(Box::into_raw(Box::new(symidx_index(index))));
+                Ok(SYMIDX_OK)
+            }
+            Err(missing) => Ok(fail(&mut message, missing.into(), &missing)),
+        }
+    })
+}
+
+/// How many indexes are open, and their bytes, mapped ones in whole pages: what
+/// can be resident of them at most. Either pointer may be NULL.
+///
+/// Threads: any. Signals: no (takes a lock).
 ///
 /// # Safety
 /// The store is one of this library; the pointers point to variables.
@@ -139,8 +188,9 @@ pub unsafe extern "C" fn symidx_store_usage(
     })
 }
 
-/// Closes the index of a build, by its build-id or UUID, once no resolver uses it
-/// any more. SYMIDX_NONE when the store does not know it.
+/// Lets go of the index of a build, by its build-id or UUID: it closes once no
+/// resolver uses it any more, and resolvers made from now on look for it anew.
+/// SYMIDX_NONE when the store does not know it.
 ///
 /// Threads: any. Signals: no (takes a lock).
 ///

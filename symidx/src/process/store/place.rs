@@ -143,7 +143,11 @@ pub(super) fn wanted(module: &Module) -> Wanted {
     if let Some(id) = module.id {
         return Wanted::Build(id);
     }
-    open_mapped(module).filter(|_| module.file.is_absolute()).map_or(Wanted::Nothing, wanted_for)
+    // The vDSO's name, say, is no path.
+    match module.file.is_absolute() {
+        true => open_mapped(module).map_or(Wanted::Nothing, wanted_for),
+        false => Wanted::Nothing,
+    }
 }
 
 /// What an index of the file must be of.
