@@ -4,6 +4,8 @@
 //! written; bytes and hashes follow in file order. This module never decides
 //! anything about symbols.
 
+mod blocks;
+
 use std::io::{self, Seek, SeekFrom, Write};
 
 use symidx::format::{
@@ -14,6 +16,7 @@ use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
 
 use crate::layout::{NamePool, Plan};
+use blocks::Blocks;
 
 /// Everything a file holds besides the plan.
 #[derive(Debug)]
@@ -61,7 +64,6 @@ const FILE_ORDER: [SectionId; 23] = [
 /// # Errors
 /// The writer's.
 pub fn write<W: Write + Seek>(contents: &Contents<'_, '_>, out: W) -> io::Result<u64> {
-    let mut out = io::BufWriter::with_capacity(1 << 18, out);
     let plan = contents.plan;
     let placed = place(contents);
     let mut table: Vec<SectionEntry> = placed
@@ -77,6 +79,7 @@ pub fn write<W: Write + Seek>(contents: &Contents<'_, '_>, out: W) -> io::Result
         })
         .collect();
     let file_size = placed.last().map_or(0, |&(_, offset, size)| offset.saturating_add(size));
+    let mut out = Blocks::new(out, file_size);
     let mut header = Header {
         magic: MAGIC,
         version: VERSION.into(),

@@ -110,11 +110,9 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
 impl ScriptArgs {
     fn names(&self) -> Result<NameOptions, Failure> {
         let mut options = NameOptions::default();
-        options.stores.extend(self.places.store.clone());
-        options.kallsyms.clone_from(&self.places.kallsyms);
+        self.places.fill(&mut options);
         options.vmlinux.clone_from(&self.vmlinux);
         options.max_bytes = self.max_bytes;
-        options.binaries = self.places.binaries();
         if !self.no_build {
             let mut how = IndexOptions::new(self.places.store()?);
             how.names_only = self.no_inline;

@@ -21,6 +21,7 @@ use crate::dsos::{Dso, DsoId, DsoKind};
 use crate::inventory::DsoUse;
 use crate::session::{Place, Session};
 
+pub use budget::{ANONYMOUS_BYTES, Budget, DsoBudget, Share};
 pub use build::BuildMissing;
 use build::Builder;
 pub use reason::Reason;
@@ -396,7 +397,7 @@ fn answer(opening: &Opening, svma: Option<Svma>) -> Answer<'_> {
 }
 
 /// perf's rule for a map of run-time code: it is the user's own, or root's.
-fn is_trusted(file: &Path) -> bool {
+pub(crate) fn is_trusted(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(metadata) = file.metadata() else { return false };
     let own = std::fs::metadata("/proc/self").map(|own| own.uid());
