@@ -13,10 +13,12 @@ use symidx_perf::{
     ScriptOptions, Session, Summary,
 };
 
+use super::pprof::Collector;
 use super::profile::{PlacesArgs, ProfileArgs};
 use crate::failure::{Failure, exit};
 use crate::flame::{self, Caption};
 use crate::progress::Bar;
+use crate::publish::publish;
 use crate::ui::Ui;
 
 /// Every sample, as `perf script` prints it.
@@ -59,6 +61,9 @@ pub(crate) struct ScriptArgs {
     /// Draw a flame graph; the distinct stacks are held in memory for it.
     #[arg(long, value_name = "OUT.svg", conflicts_with_all = ["fields", "json"])]
     flamegraph: Option<PathBuf>,
+    /// Write a pprof profile instead: distinct stacks with functions, files and lines.
+    #[arg(long, value_name = "OUT.pb.gz", conflicts_with_all = ["fields", "json", "folded", "flamegraph"])]
+    pprof: Option<PathBuf>,
     /// Do not build indexes that are missing.
     #[arg(long)]
     no_build: bool,
@@ -88,6 +93,9 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     options.demangle = !args.no_demangle;
     if let Some(bound) = args.max_bytes {
         choose(args, bound, &mut names)?;
+    }
+    if let Some(path) = &args.pprof {
+        return pprof(args, path, &mut names, &options);
     }
     let mut session = args.profile.open()?;
     let bar = Bar::new(ui);
@@ -161,6 +169,26 @@ fn stdout() -> Result<std::fs::File, Failure> {
     let copy = io::stdout().as_fd().try_clone_to_owned();
     copy.map(std::fs::File::from)
         .map_err(|error| Failure::new(format!("standard output: cannot write: {error}")))
+}
+
+/// Writes a pprof profile.
+fn pprof(
+    args: &ScriptArgs,
+    path: &Path,
+    names: &mut Names,
+    options: &ScriptOptions,
+) -> Result<u8, Failure> {
+    let mut session = args.profile.open()?;
+    let mut collector = Collector::new(options.demangle, options.inline);
+    while session.next_sample().map_err(|error| args.profile.failed(error))? {
+        if let Some(located) = session.sample() {
+            collector.add(&located, names, &session, options.max_stack);
+        }
+    }
+    let profile = collector.finish(&session);
+    publish(path, |file: &mut std::fs::File| profile.write(file))?;
+    let whole = session.reader().damage() == symidx_perf::Damage::default();
+    Ok(if whole { exit::OK } else { exit::SOME_FAILED })
 }
 
 /// Draws folded stacks.
