@@ -8,6 +8,7 @@ mod budget;
 mod build;
 mod kernel;
 mod reason;
+mod resident;
 mod spelling;
 
 use std::collections::HashMap;
@@ -25,6 +26,7 @@ pub use budget::{ANONYMOUS_BYTES, Budget, DsoBudget, Share};
 pub use build::BuildMissing;
 use build::Builder;
 pub use reason::Reason;
+use resident::Resident;
 pub use spelling::Spelling;
 use spelling::shows_versions;
 
@@ -73,6 +75,7 @@ pub struct Names {
     /// DSOs that the bound leaves out, decided beforehand.
     excluded: Vec<bool>,
     bytes: u64,
+    resident: Resident,
 }
 
 #[derive(Debug, Default)]
@@ -130,6 +133,7 @@ impl Names {
             kallsyms: None,
             excluded: Vec::new(),
             bytes: 0,
+            resident: Resident::new(),
         }
     }
 
@@ -183,6 +187,9 @@ impl Names {
     /// What an address is called.
     #[inline]
     pub fn find(&mut self, place: Place, dso: &Dso, session: &Session) -> Answer<'_> {
+        if self.resident.is_too_much() {
+            self.release_pages();
+        }
         if place.dso == DsoId::JIT {
             return self.find_jit(place);
         }
@@ -208,6 +215,17 @@ impl Names {
             _ => Some(kernel::svma(place.address, opening.slide)),
         };
         answer(opening, svma)
+    }
+
+    /// Lets go of the pages of all open indexes.
+    fn release_pages(&self) {
+        let states = self.states.iter().chain(self.jit.values());
+        let open = states.filter_map(|state| match state {
+            State::Open(opening) => Some(opening),
+            _ => None,
+        });
+        let kernel = self.kallsyms.iter().flatten();
+        open.chain(kernel).for_each(|opening| opening.index.release_pages());
     }
 
     fn find_jit(&mut self, place: Place) -> Answer<'_> {
