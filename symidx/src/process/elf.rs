@@ -12,8 +12,8 @@ const MAX_HEADERS: u64 = 4096;
 /// Note bytes beyond this number are not read.
 const MAX_NOTES: u64 = 64 << 10;
 /// Bytes of a window, which starts at a multiple of half of that.
-const WINDOW: usize = 2048;
-const HALF: u64 = 1024;
+const WINDOW: usize = 4096;
+const HALF: u64 = 2048;
 
 /// The name of the section that holds an index.
 pub(crate) const EMBEDDED: &[u8] = b".symidx";
