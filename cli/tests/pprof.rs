@@ -228,6 +228,50 @@ fn a_binary_of_another_build_is_never_used() {
 }
 
 #[test]
+fn a_file_that_was_deleted_is_known_by_its_build_id_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let binary = copied("pprof/work.elf", directory.path());
+    for (build_id, symbolized) in [(WORK.trim(), 8), ("", 0)] {
+        let raw = stating(build_id, directory.path());
+        let mut profile = read(&raw);
+        let name = format!("{} (deleted)", text(&binary));
+        profile.mappings[0].filename = profile.strings.intern(&name);
+        profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
+        let output = directory.path().join("o");
+        let done = pprof(directory.path())
+            .args(["--json", text(&raw), "-o", text(&output), "--binary", "libc.so.6=/none"])
+            .output()
+            .unwrap();
+        let summary = json(&done).remove(0);
+        assert_eq!(summary["symbolized"], symbolized, "{summary}");
+    }
+}
+
+#[test]
+fn frames_that_the_profile_drops_are_in_no_graph() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut profile = read(&testdata("pprof/cpu.pb.gz"));
+    profile.drop_frames = profile.strings.intern("hot|deep|main");
+    profile.keep_frames = profile.strings.intern("deep|ma.*");
+    let raw = directory.path().join("raw");
+    profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
+    let folded = |raw: &Path| {
+        let mut command = pprof(directory.path());
+        command.args(binaries()).args(["--folded", "--sample-type", "0", text(raw)]);
+        command.output().unwrap()
+    };
+    assert_eq!(
+        stdout(&folded(&raw)),
+        "_start;[libc.so.6];[libc.so.6];main 141\n_start;[libc.so.6];[libc.so.6];main;deep 134\n"
+    );
+    profile.drop_frames = profile.strings.intern("(");
+    profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
+    let done = folded(&raw);
+    assert!(stderr(&done).contains("found `(`; none is left out"), "{}", stderr(&done));
+    assert_eq!(stdout(&done).lines().count(), 4);
+}
+
+#[test]
 fn a_profile_that_go_has_symbolized_is_left_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let raw = testdata("pprof/go.pb.gz");
@@ -241,17 +285,19 @@ fn a_profile_that_go_has_symbolized_is_left_as_it_is() {
 fn addresses_of_jemalloc_pprof_are_svmas() {
     let directory = tempfile::tempdir().unwrap();
     let mut profile = read(&testdata("pprof/jemalloc.pb.gz"));
-    // Its program is not here; work.elf plays it: `hot` at its svma.
+    // Its program is not here; work.elf plays it: `hot` at its svma. The location is in the
+    // second mapping of the program's file.
     profile.locations[0].address = 0x11a4;
+    assert_eq!(profile.locations[0].mapping_id, 2);
     for mapping in &mut profile.mappings {
         mapping.build_id = 0;
     }
     let raw = directory.path().join("raw");
     profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
-    let work = format!("t={}", text(&testdata("pprof/work.elf")));
+    let work = testdata("pprof/work.elf");
     let output = directory.path().join("o");
     let done = pprof(directory.path())
-        .args(["--binary", &work, text(&raw), "-o", text(&output)])
+        .args(["--exe", text(&work), text(&raw), "-o", text(&output)])
         .output()
         .unwrap();
     assert_eq!(code(&done), 0, "{}", stderr(&done));
@@ -406,6 +452,41 @@ fn folded_code_and_short_names() {
     let names: Vec<_> = profile.functions.iter().map(|f| profile.text(f.system_name)).collect();
     assert_eq!(names, [one, three]);
     assert_eq!(lines(&symbolize(&["--no-demangle"]))[1], format!("{three} :0 from 0"));
+}
+
+/// Code outside of every function still has a line: pprof shows it, and the
+/// location is no less unknown for that.
+#[test]
+fn a_line_without_a_function_is_kept_and_counts_as_unknown() {
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: cc is not there; nothing was compiled");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (source, binary) = (directory.path().join("a.s"), directory.path().join("a"));
+    let program = ".text\n.globl f\n.type f,@function\nf:\nnop\n.size f,1\nnop\nnop\n";
+    std::fs::write(&source, program).unwrap();
+    let mut cc = Command::new("cc");
+    cc.args(["-g", "-nostdlib", "-no-pie", "-Wl,-Ttext=0x401000,-e,0x401000", "-o"]);
+    assert!(cc.args([&binary, &source]).status().unwrap().success());
+    let (raw, output) = (directory.path().join("raw"), directory.path().join("o"));
+    bare(&[0x40_1000, 0x40_1002], &raw);
+    let symbolize = |raw: &Path| {
+        let mut command = pprof(directory.path());
+        let command = command.args(["--json", "--exe", text(&binary), text(raw)]);
+        json(&command.args(["-o", text(&output)]).output().unwrap()).remove(0)
+    };
+    let summary = symbolize(&raw);
+    assert_eq!(summary["symbolized"], 1);
+    assert_eq!(summary["unknown"], json!({"no symbol covers the address": 1}));
+    let profile = read(&output);
+    let file = text(&source);
+    assert_eq!(lines(&profile), [format!("f {file}:5 from 0"), format!(" {file}:8 from 0")]);
+    assert_eq!(flags(&profile), [[false, true, true, false]]);
+    // It has no name, so it is asked for again.
+    let first = profile;
+    std::fs::copy(&output, &raw).unwrap();
+    assert_eq!((symbolize(&raw)["kept"].clone(), read(&output)), (json!(1), first));
 }
 
 /// Go's pprof shares no code with this one.

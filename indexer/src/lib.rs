@@ -1,8 +1,8 @@
 //! The offline half of symidx: real binaries in, `.symidx` files out.
 //!
 //! ```text
-//! ELF / Mach-O / kallsyms ─ input ─▶ model ─ normalise ─▶ model ─ layout ─▶ plan ─ write ─▶ .symidx
-//!                           DWARF ─▶ lines ─ encode ───────────────▲
+//! ELF / Mach-O / kallsyms / perf map / jitdump ─ input ─▶ model ─ normalise ─▶ model ─ layout ─▶ plan ─ write ─▶ .symidx
+//!                                              DWARF ─▶ lines ─ encode ───────────────▲
 //! ```
 //!
 //! Each arrow goes one way. Only [`input`] knows a file format; [`normalise`]

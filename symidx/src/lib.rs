@@ -21,7 +21,7 @@
 //! | `std` | with `mmap` | [`Index::read`], [`kernel`]: slide and modules of a running one |
 //! | `mmap` | yes | [`Index::map`] |
 //! | `verify` | yes | the hashes in [`Index::verify`] |
-//! | `process` | no | [`process`]: modules of processes, stores of indexes, run-time addresses → symbols (Unix) |
+//! | `process` | no | `process`: modules of processes, stores of indexes, run-time addresses → symbols (Unix) |
 //! | `demangle` | no | `Name::demangle`: Rust names as people wrote them, without heap |
 //! | `metadata` | no | `metadata::read`: provenance, what was dropped and why |
 #![no_std]

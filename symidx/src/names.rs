@@ -76,6 +76,19 @@ impl<'a> Name<'a> {
     }
 }
 
+impl<'a> From<&'a [u8]> for Name<'a> {
+    /// Any bytes as a name. Bytes that an index handed out stay that index's
+    /// name: [`crate::Index::display_name`] knows them by where they are.
+    ///
+    /// ```
+    /// let name = symidx::Name::from(&b"main"[..]);
+    /// assert!(name == "main");
+    /// ```
+    fn from(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+}
+
 impl fmt::Display for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_to(f)

@@ -176,7 +176,17 @@ fn slice_of<T>(all: &[T], first: u32, count: u32) -> Option<&[T]> {
     all.get(first..first.checked_add(index(count))?)
 }
 
+/// Refuses what is no index of `file_size` bytes, by its first bytes alone.
+#[cfg(all(feature = "process", unix))]
+pub(crate) fn check_header(first: &[u8], file_size: u64) -> Result<(), OpenError> {
+    open_header_of(first, file_size).map(|_| ())
+}
+
 fn open_header(bytes: &[u8]) -> Result<(&Header, &[u8]), OpenError> {
+    open_header_of(bytes, length(bytes))
+}
+
+fn open_header_of(bytes: &[u8], file_size: u64) -> Result<(&Header, &[u8]), OpenError> {
     let (header, after) = match Header::ref_from_prefix(bytes) {
         Ok(split) => split,
         Err(_) => {
@@ -208,8 +218,8 @@ fn open_header(bytes: &[u8]) -> Result<(&Header, &[u8]), OpenError> {
     {
         return Err(Violation::header(Invariant::FlagsKnown, 12).into());
     }
-    if header.file_size.get() != length(bytes) {
-        let numbers = Some((header.file_size.get(), length(bytes)));
+    if header.file_size.get() != file_size {
+        let numbers = Some((header.file_size.get(), file_size));
         return Err(Violation { numbers, ..Violation::header(Invariant::FileSize, 24) }.into());
     }
     Ok((header, after))

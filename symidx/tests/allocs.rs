@@ -10,6 +10,18 @@
     clippy::unwrap_used
 )]
 
+#[cfg(all(feature = "process", unix))]
+#[path = "allocs/process.rs"]
+mod process;
+#[cfg(all(feature = "process", unix))]
+#[path = "support/small_elf.rs"]
+mod small_elf;
+#[cfg(all(feature = "process", unix))]
+mod support;
+#[cfg(all(feature = "process", unix))]
+#[path = "support/world.rs"]
+mod world;
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -22,33 +34,44 @@ struct Counting;
 
 thread_local! {
     static CALLS: Cell<u64> = const { Cell::new(0) };
+    /// Bytes that are allocated now.
+    static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
 fn count() {
     let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
 }
 
+fn live(more: usize, less: usize) {
+    let wide = |size: usize| i64::try_from(size).unwrap_or(i64::MAX);
+    let _ = LIVE.try_with(|live| live.set(live.get() + wide(more) - wide(less)));
+}
+
 // SAFETY: every call is passed on unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
+        live(layout.size(), 0);
         // SAFETY: the caller's promise, passed on.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        live(0, layout.size());
         // SAFETY: the caller's promise, passed on.
         unsafe { System.dealloc(pointer, layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count();
+        live(layout.size(), 0);
         // SAFETY: the caller's promise, passed on.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
+        live(size, layout.size());
         // SAFETY: the caller's promise, passed on.
         unsafe { System.realloc(pointer, layout, size) }
     }

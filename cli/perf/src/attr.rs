@@ -19,6 +19,8 @@ const TYPE_SOFTWARE: u32 = 1;
 pub struct Event {
     /// As perf names it: `cpu-clock`, `cycles:u`.
     pub name: String,
+    /// What a sample without a period of its own stands for.
+    pub(crate) period: u64,
     pub(crate) fields: SampleFormat,
     /// `perf_event_attr.read_format`: what the values in a sample look like.
     pub(crate) read: u64,
@@ -46,7 +48,7 @@ impl Event {
             return None;
         }
         let config = cursor.u64()?;
-        let _period = cursor.u64()?;
+        let period = cursor.u64()?;
         let fields = SampleFormat::from_bits_truncate(cursor.u64()?);
         let read = cursor.u64()?;
         // A bit field: the first flag is the lowest bit of a little-endian word
@@ -57,7 +59,7 @@ impl Event {
         };
         let flags = AttrFlags::from_bits_truncate(flags);
         let event = Self::new(known_name(kind, config), fields, read, flags);
-        Some((event, size))
+        Some((Self { period, ..event }, size))
     }
 
     fn new(name: String, fields: SampleFormat, read: u64, flags: AttrFlags) -> Self {
@@ -71,6 +73,7 @@ impl Event {
         let last = SampleFormat::STREAM_ID | SampleFormat::CPU | identifier;
         Self {
             name,
+            period: 1,
             fields,
             read,
             id_all,

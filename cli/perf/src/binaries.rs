@@ -25,6 +25,7 @@ use symidx_indexer::model::Store;
 use crate::build_id::BuildId;
 use crate::dsos::{Dso, DsoKind};
 use crate::inventory::DsoUse;
+use crate::names::is_trusted;
 
 pub use missing::NotHere;
 use places::Places;
@@ -133,7 +134,7 @@ impl Binaries {
             DsoKind::Kernel => self.kernel(dso),
             DsoKind::Module => Err(NotHere::WithTheKernel),
             DsoKind::Vdso => self.vdso(dso),
-            DsoKind::Jit => Err(NotHere::Jit),
+            DsoKind::Jit => self.map(used.pid),
             DsoKind::Ksymbol => Err(NotHere::NamesItself),
             DsoKind::Memory => Err(NotHere::Memory),
             DsoKind::Rest => Err(NotHere::TooMany),
@@ -180,6 +181,15 @@ impl Binaries {
             (None, None) if deleted => NotHere::Deleted { path },
             (None, None) => NotHere::NoSuchBuild { path, id: *id },
         })
+    }
+
+    /// The map that a process left of the code that it made at run time.
+    fn map(&self, pid: i32) -> Result<Binary, NotHere> {
+        let map = self.places.recorded(PathBuf::from(format!("/tmp/perf-{pid}.map")));
+        match is_trusted(&map) {
+            true => Ok(Binary { path: map, bytes: None, id: None, proof: Proof::Path }),
+            false => Err(NotHere::Jit { map }),
+        }
     }
 
     fn vdso(&self, dso: &Dso) -> Result<Binary, NotHere> {

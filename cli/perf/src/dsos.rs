@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::build_id::BuildId;
+use crate::header::Header;
 
 /// DSOs kept, and bytes of their names.
 const MOST: usize = 1 << 14;
@@ -75,6 +76,11 @@ pub struct Dso {
 pub(crate) struct Dsos {
     list: Vec<Dso>,
     known: HashMap<(Rc<[u8]>, Option<BuildId>), DsoId>,
+    /// Files by the name in a mapping that states no build-id: those of the header are
+    /// looked through once per name.
+    by_name: HashMap<Rc<[u8]>, DsoId>,
+    /// Build-ids of the header when that was so.
+    header_ids: usize,
     names: usize,
     /// How often there was no room.
     pub(crate) refused: u64,
@@ -91,6 +97,8 @@ impl Dsos {
         Self {
             list: vec![fixed(b"[too many files]", DsoKind::Rest), fixed(b"[jit]", DsoKind::Jit)],
             known: HashMap::new(),
+            by_name: HashMap::new(),
+            header_ids: 0,
             names: 0,
             refused: 0,
         }
@@ -102,6 +110,25 @@ impl Dsos {
 
     pub(crate) fn get(&self, id: DsoId) -> Option<&Dso> {
         self.list.get(id.number())
+    }
+
+    /// The file with this name, whose mapping states no build-id; `header` has those that
+    /// perf found at the end.
+    pub(crate) fn find_file(&mut self, name: &[u8], header: &Header) -> DsoId {
+        // In a pipe the list grows.
+        if self.header_ids != header.build_ids.len() {
+            self.header_ids = header.build_ids.len();
+            self.by_name.clear();
+        }
+        if let Some(&id) = self.by_name.get(name) {
+            return id;
+        }
+        let build_id = header.build_id(name);
+        let id = self.find(name, build_id, DsoKind::File, b"");
+        if let Some(dso) = self.get(id).filter(|_| id != DsoId::REST) {
+            self.by_name.insert(Rc::clone(&dso.name), id);
+        }
+        id
     }
 
     /// The DSO with this name and build-id, new if there is none.

@@ -186,6 +186,11 @@ impl Header {
         if self.events.is_empty() { Err(Error::NoEvents) } else { Ok(()) }
     }
 
+    /// The build-id of a file with this name.
+    pub(crate) fn build_id(&self, name: &[u8]) -> Option<BuildId> {
+        self.build_ids.iter().find(|file| file.path == name).map(|file| file.build_id)
+    }
+
     /// Takes the attribute of a `HEADER_ATTR` record in; false when it is damaged.
     pub(crate) fn add_attr(&mut self, body: &[u8]) -> bool {
         let Some((event, size)) = Event::parse(body, self.endian) else { return false };

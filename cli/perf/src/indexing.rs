@@ -40,6 +40,9 @@ pub struct IndexOptions {
     pub store: PathBuf,
     /// Symbols only: no lines, no inlined functions.
     pub names_only: bool,
+    /// Store what people read in place of mangled names too: a third to a half larger for
+    /// C++, a fifth for Rust, and names are shown several times as fast.
+    pub demangle: bool,
     /// Build what is there already, too.
     pub force: bool,
     /// DSOs without frames in the profile, too.
@@ -56,12 +59,13 @@ pub struct IndexOptions {
 }
 
 impl IndexOptions {
-    /// Lines and inlined functions too, for every DSO with frames.
+    /// Lines, inlined functions and readable names too, for every DSO with frames.
     #[must_use]
     pub fn new(store: impl Into<PathBuf>) -> Self {
         Self {
             store: store.into(),
             names_only: false,
+            demangle: true,
             force: false,
             unused: false,
             jobs: None,
@@ -219,6 +223,7 @@ impl Shared<'_> {
                 ..ReadOptions::default()
             },
             names_only: self.options.names_only,
+            demangle: self.options.demangle,
             threads: self.threads,
             max_memory: self.memory,
             force: self.options.force,

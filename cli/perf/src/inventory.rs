@@ -114,6 +114,18 @@ impl Inventory {
         Ok(inventory)
     }
 
+    /// Code made at run time, process by process: `used` with the name of the map that
+    /// the process may have left, and its frames. How many samples those are in is not
+    /// known: 0.
+    pub(crate) fn processes(&self, used: &DsoUse) -> Vec<DsoUse> {
+        let process = |&(pid, frames): &(i32, u64)| {
+            let mut used = DsoUse { frames, samples: 0, pid, ..used.clone() };
+            used.dso.name = format!("/tmp/perf-{pid}.map").into_bytes().into();
+            used
+        };
+        self.jit.iter().map(process).collect()
+    }
+
     fn count_jit(&mut self, pid: i32) {
         match self.jit.iter().position(|(other, _)| *other == pid) {
             Some(at) => {
@@ -137,6 +149,11 @@ struct Use {
 }
 
 impl DsoUse {
+    /// A DSO that nothing is counted of.
+    pub(crate) fn alone(id: DsoId, dso: Dso, pid: i32) -> Self {
+        Self { dso, id, samples: 0, frames: 0, pid }
+    }
+
     /// Its name as text.
     #[must_use]
     pub fn name(&self) -> String {

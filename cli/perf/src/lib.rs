@@ -12,8 +12,10 @@
 //! | every DSO of a profile, with samples and frames | [`Inventory::read`] |
 //! | the file of this machine with a DSO's code | [`Binaries::find`] |
 //! | an index of every DSO | [`index()`] |
+//! | what naming a profile takes, beforehand | [`Names::budget`] |
 //! | the name of an address | [`Names::find`] |
 //! | every sample as text | [`script()`] |
+//! | the heaviest symbols | [`report()`] |
 //!
 //! Records are never held all at once: perf writes round marks behind which nothing
 //! earlier follows, and where a file has none (or a round is larger than the buffer)
@@ -27,6 +29,7 @@
 //! attribute in the wrong order, and multiply a claimed length unchecked.
 #![deny(unsafe_code)]
 
+mod anonymous;
 mod attr;
 mod binaries;
 mod build_id;
@@ -45,6 +48,7 @@ mod order;
 mod processes;
 mod reader;
 mod record;
+mod report;
 mod script;
 mod session;
 
@@ -57,8 +61,12 @@ pub use header::{FileId, Header};
 pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
 pub use linux_perf_event_reader::{CpuMode, Endianness};
-pub use names::{Answer, NameOptions, Names, Opened, Reason, Spelling};
+pub use names::{
+    ANONYMOUS_BYTES, Answer, Budget, BuildMissing, DsoBudget, NameOptions, Names, Opened, Reason,
+    Share, Spelling,
+};
 pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
+pub use report::{MOST_ROWS, Report, ReportOptions, ReportRow, Weight, report};
 pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};
 pub use session::{Counts, Located, Place, Session};

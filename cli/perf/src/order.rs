@@ -91,7 +91,8 @@ impl Order {
 
     fn with_memory(memory: usize) -> Self {
         Self {
-            bytes: Vec::new(),
+            // Grown in steps it would at times be held twice.
+            bytes: Vec::with_capacity(memory),
             entries: Vec::new(),
             out: 0,
             ready: 0,

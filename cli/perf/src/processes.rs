@@ -14,7 +14,7 @@ use crate::maps::{Map, Maps};
 use crate::record::{Comm, Ksymbol, Mmap, Task};
 
 /// Threads that have ended and are still known.
-const MOST_DEAD: usize = 1024;
+const MOST_DEAD: usize = 256;
 /// Threads in all; beyond it everything about threads is forgotten.
 const MOST_THREADS: usize = 1 << 15;
 /// Mappings in all; beyond it those of the processes longest unused go.
@@ -118,11 +118,8 @@ impl Processes {
         let thread = self.thread(record.pid, record.tid);
         thread.comm = Some(name.into());
         thread.ended = None;
-        let pid = thread.pid;
-        if record.exec {
-            // The new program's mappings follow; those of the old one are gone.
-            self.set_maps(pid, Maps::default());
-        }
+        // After an exec the old mappings stay, as in perf: a thread is seen once more
+        // with the stack of the call, and the new program's mappings replace them.
     }
 
     pub(crate) fn fork(&mut self, record: &Task) {
@@ -185,12 +182,12 @@ impl Processes {
             if map.start == 0 && map.end == 0 {
                 map.end = u64::MAX;
             }
-            let build_id = record.build_id.or_else(|| header_id(header, KERNEL));
+            let build_id = record.build_id.or_else(|| header.build_id(KERNEL));
             map.dso = dsos.find(KERNEL, build_id, DsoKind::Kernel, b"");
             self.base = Some(KernelBase { symbol: symbol.to_vec(), address: record.offset });
         } else {
             let name = module_name(record.name);
-            let build_id = record.build_id.or_else(|| header_id(header, record.name));
+            let build_id = record.build_id.or_else(|| header.build_id(record.name));
             let path = if record.name.starts_with(b"/") { record.name } else { b"" };
             map.dso = dsos.find(&name, build_id, DsoKind::Module, path);
         }
@@ -274,11 +271,6 @@ fn module_name(name: &[u8]) -> Vec<u8> {
     [b'['].into_iter().chain(inner).chain([b']']).collect()
 }
 
-/// The build-id that the header gives for a name.
-fn header_id(header: &Header, name: &[u8]) -> Option<crate::BuildId> {
-    header.build_ids.iter().find(|file| file.path == name).map(|file| file.build_id)
-}
-
 /// What perf makes of a mapping of a process.
 fn user_map(record: &Mmap<'_>, pid: i32, header: &Header, dsos: &mut Dsos) -> Map {
     let start = record.start;
@@ -289,12 +281,15 @@ fn user_map(record: &Mmap<'_>, pid: i32, header: &Header, dsos: &mut Dsos) -> Ma
         MemoryKind::Anonymous if record.execute => map(DsoId::JIT, start),
         MemoryKind::Anonymous => map(dsos.find(record.name, None, DsoKind::Memory, b""), start),
         MemoryKind::Vdso => {
-            let build_id = record.build_id.or_else(|| header_id(header, b"[vdso]"));
+            let build_id = record.build_id.or_else(|| header.build_id(b"[vdso]"));
             map(dsos.find(b"[vdso]", build_id, DsoKind::Vdso, b""), 0)
         }
         MemoryKind::File => {
-            let build_id = record.build_id.or_else(|| header_id(header, record.name));
-            map(dsos.find(record.name, build_id, DsoKind::File, b""), record.offset)
+            let dso = match record.build_id {
+                Some(id) => dsos.find(record.name, Some(id), DsoKind::File, b""),
+                None => dsos.find_file(record.name, header),
+            };
+            map(dso, record.offset)
         }
     }
 }

@@ -293,7 +293,11 @@ impl Reader {
             let skip = self.state.user_record(head, body, &mut self.header).map_err(&sort)?;
             if skip != 0 {
                 let whole = self.input.skip(skip).map_err(Error::io("read the profile"))?;
-                self.state.damage.cut |= !whole;
+                if !whole {
+                    // All that is left belongs to this record.
+                    self.state.damage.cut = true;
+                    self.finish();
+                }
             }
         }
     }

@@ -212,7 +212,7 @@ fn sample<'a>(mut c: Cursor<'a>, misc: u16, with: Layout<'_>) -> Option<Sample<'
         tid: -1,
         time: None,
         cpu: None,
-        period: 1,
+        period: with.event.period,
         mode: CpuMode::from_misc(misc),
         chain: None,
     };

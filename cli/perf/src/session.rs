@@ -6,6 +6,7 @@ use linux_perf_event_reader::CpuMode;
 
 use crate::dsos::{Dso, DsoId, Dsos};
 use crate::error::Error;
+use crate::maps::Maps;
 use crate::processes::Processes;
 use crate::reader::Reader;
 use crate::record::{Chain, Record, Sample};
@@ -78,6 +79,8 @@ pub struct Located<'a> {
     /// The sample as recorded.
     pub sample: Sample<'a>,
     session: &'a Session,
+    /// The mappings of its process.
+    user: Option<&'a Maps>,
 }
 
 impl Session {
@@ -164,7 +167,10 @@ impl Session {
     #[must_use]
     pub fn sample(&self) -> Option<Located<'_>> {
         match self.reader.record()? {
-            Record::Sample(sample) => Some(Located { sample, session: self }),
+            Record::Sample(sample) => {
+                let user = self.processes.user(sample.pid, sample.tid);
+                Some(Located { sample, session: self, user })
+            }
             _ => None,
         }
     }
@@ -200,7 +206,7 @@ impl<'a> Located<'a> {
     pub fn place(&self, ip: u64, mode: CpuMode) -> Option<Place> {
         let maps = match mode {
             CpuMode::Kernel => self.session.processes.kernel(),
-            CpuMode::User => self.session.processes.user(self.sample.pid, self.sample.tid)?,
+            CpuMode::User => self.user?,
             _ => return None,
         };
         let map = maps.find(ip)?;

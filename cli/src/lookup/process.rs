@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use symidx::format::SEGMENT_EXECUTE;
-use symidx::process::{Located, Module, ModuleKind, Modules};
+use symidx::process::{Located, Module, ModuleKind, Modules, Store};
 use symidx::{Index, Svma};
 
 use super::LookupArgs;
@@ -41,6 +41,8 @@ pub(super) struct Process {
 /// What only a process that runs can be asked for; each is read when it is needed.
 struct Live {
     pid: u32,
+    /// Where indexes of its files may be.
+    store: Store,
     jit: Option<Jit>,
     kernel: Option<Result<Kernel, String>>,
 }
@@ -53,7 +55,15 @@ impl Process {
                 "/proc/{pid}/maps: cannot read: {error}; give the number of a process that runs, as its user or root"
             ))
         })?;
-        let live = Live { pid, jit: None, kernel: None };
+        // SAFETY: indexes are replaced by rename and never edited, here and by
+        // `symidx build`; whoever edits one in place while it is read ends this
+        // short-lived process at worst.
+        #[allow(unsafe_code)]
+        let mut store = unsafe { Store::mapped() };
+        if let Some(directory) = &args.store {
+            store = store.with_directory(directory);
+        }
+        let live = Live { pid, store, jit: None, kernel: None };
         Ok(Self { live: Some(live), ..Self::new(modules, args, ui) })
     }
 
@@ -138,8 +148,13 @@ impl Process {
         if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
             return Err(format!("no file: {}", path.display()));
         }
-        let store = self.args.store.as_deref();
-        let source = Source { file, read: &self.args.read, store, in_caches: self.live.is_some() };
+        let read = &self.args.read;
+        if let Some(live) = self.live.as_ref().filter(|_| !read.names_companions())
+            && let Ok(index) = live.store.find(file, module.id())
+        {
+            return Ok(index);
+        }
+        let source = Source { file, read, store: self.args.store.as_deref(), in_caches: false };
         source::open(source, self.ui).map_err(|failure| failure.to_string())
     }
 }

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use clap::Args;
-use symidx_perf::{DsoKind, IndexOptions, Indexed, Inventory, Outcome, index};
+use symidx_perf::{DsoKind, DsoUse, IndexOptions, Indexed, Inventory, NotHere, Outcome, index};
 
 use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
 use crate::build::Sampler;
@@ -40,6 +40,10 @@ pub(crate) struct IndexArgs {
     /// Symbols only: small indexes, no lines, no inlined functions.
     #[arg(long)]
     names_only: bool,
+    /// Do not store what people read in place of mangled names: indexes are smaller, names
+    /// take several times as long to show.
+    #[arg(long)]
+    no_demangle: bool,
     /// Files that are mapped in the recording and have no samples, too.
     #[arg(long)]
     all: bool,
@@ -58,11 +62,15 @@ pub(crate) struct IndexArgs {
     json: bool,
 }
 
+/// Processes without a map that are told one by one.
+const SHOWN: usize = 5;
+
 /// Builds what is missing; the exit code says whether a build failed.
 pub(crate) fn run(args: &IndexArgs, ui: Ui) -> Result<u8, Failure> {
     let start = Instant::now();
     let mut options = IndexOptions::new(args.places.store()?);
     options.names_only = args.names_only;
+    options.demangle = !args.no_demangle;
     options.unused = args.all;
     options.force = args.force;
     options.jobs = args.jobs;
@@ -87,20 +95,30 @@ pub(crate) fn run(args: &IndexArgs, ui: Ui) -> Result<u8, Failure> {
     let mut totals = Totals::default();
     let mut output = Output::default();
     tell_damage(&inventory, &args.profile.input, ui);
+    // Of many processes with code of their own the first few show what there is to do.
+    let mut without_map = 0usize;
     for row in &rows {
         totals.add(row);
+        if matches!(row.outcome, Outcome::NotHere(NotHere::Jit { .. })) {
+            without_map = without_map.saturating_add(1);
+            if without_map > SHOWN && !args.json {
+                continue;
+            }
+        }
         match args.json {
             true => json(output.buffer(), row),
             false => say(&mut output, row, ui),
         }
         output.relieve()?;
     }
+    if let Some(rest) = without_map.checked_sub(SHOWN).filter(|&rest| rest != 0 && !args.json) {
+        ui.warning(format_args!("{rest} more processes left no map of code made at run time"));
+    }
     totals.seconds = start.elapsed().as_secs_f64();
     totals.peak = sampler.end(0);
     if args.json {
         totals.json(output.buffer(), &inventory, session.counts().samples);
     } else {
-        tell_run_time_code(&inventory, ui);
         ui.line(totals.text(&inventory, session.counts().samples));
     }
     output.flush()?;
@@ -234,31 +252,12 @@ fn say(output: &mut Output, row: &Indexed, ui: Ui) {
 }
 
 fn share(row: &Indexed) -> String {
-    format!("{} frames of {} samples", grouped(row.used.frames), grouped(row.used.samples))
-}
-
-/// Code that programs made for themselves: which of them left a map of it.
-fn tell_run_time_code(inventory: &Inventory, ui: Ui) {
-    /// More processes than this are summed up.
-    const SHOWN: usize = 5;
-    let mut without: Vec<(i32, u64)> = inventory.jit.clone();
-    without.retain(|(pid, _)| !std::path::Path::new(&map_of(*pid)).is_file());
-    without.sort_by_key(|(_, frames)| std::cmp::Reverse(*frames));
-    for (pid, frames) in without.iter().take(SHOWN) {
-        ui.note(format_args!(
-            "process {pid}: {} frames in code made at run time, and there is no {}; a program may write one (node: --perf-basic-prof)",
-            grouped(*frames),
-            map_of(*pid),
-        ));
+    match row.used.dso.kind {
+        DsoKind::Jit => format!("{} frames", grouped(row.used.frames)),
+        _ => {
+            format!("{} frames of {} samples", grouped(row.used.frames), grouped(row.used.samples))
+        }
     }
-    let rest = without.len().saturating_sub(SHOWN);
-    if rest != 0 {
-        ui.note(format_args!("{rest} more processes with code made at run time have no map of it"));
-    }
-}
-
-fn map_of(pid: i32) -> String {
-    format!("/tmp/perf-{pid}.map")
 }
 
 fn json(out: &mut Vec<u8>, row: &Indexed) {
@@ -289,7 +288,7 @@ fn json(out: &mut Vec<u8>, row: &Indexed) {
     object
         .field("kind", kind_name(row.used.dso.kind))
         .field("build_id", row.used.dso.build_id.map(|id| id.to_string()).as_deref())
-        .field("samples", row.used.samples)
+        .field("samples", samples_of(&row.used))
         .field("frames", row.used.frames)
         .field("status", status)
         .field("binary", binary.as_deref())
@@ -302,6 +301,11 @@ fn json(out: &mut Vec<u8>, row: &Indexed) {
     object.key("seconds").extend_from_slice(format!("{:.6}", row.seconds).as_bytes());
     object.list("warnings", &lines(&row.warnings));
     object.end_line();
+}
+
+/// Samples of a DSO; not known for code made at run time, process by process.
+pub(super) fn samples_of(used: &DsoUse) -> Option<u64> {
+    (used.dso.kind != DsoKind::Jit).then_some(used.samples)
 }
 
 /// What a DSO is, in one word.

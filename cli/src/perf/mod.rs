@@ -2,8 +2,10 @@
 //!
 //! One verb per file; what they do is in the crate `symidx-perf`.
 
+mod budget;
 mod index;
 mod profile;
+mod report;
 mod script;
 
 use clap::{Args, Subcommand};
@@ -18,6 +20,8 @@ use crate::ui::Ui;
                         EXAMPLES:\n  \
                         perf record -a -g -- sleep 10\n  \
                         symidx perf index                     index every file that has samples\n  \
+                        symidx perf budget                    the memory that naming it takes\n  \
+                        symidx perf report                    its heaviest symbols\n  \
                         symidx perf script -i perf.data -F comm,tid,time,ip,sym,dso\n  \
                         symidx perf script --folded > stacks"
 )]
@@ -31,6 +35,10 @@ pub(crate) struct PerfArgs {
 enum PerfVerb {
     /// An index for every file of it.
     Index(Box<index::IndexArgs>),
+    /// What naming it takes in memory, before it is done.
+    Budget(Box<budget::BudgetArgs>),
+    /// Its heaviest symbols.
+    Report(Box<report::ReportArgs>),
     /// Every sample, as `perf script` prints it.
     Script(Box<script::ScriptArgs>),
 }
@@ -39,6 +47,8 @@ enum PerfVerb {
 pub(crate) fn run(args: PerfArgs, ui: Ui) -> Result<u8, Failure> {
     match args.verb {
         PerfVerb::Index(args) => index::run(&args, ui),
+        PerfVerb::Budget(args) => budget::run(&args, ui),
+        PerfVerb::Report(args) => report::run(&args, ui),
         PerfVerb::Script(args) => script::run(&args, ui),
     }
 }

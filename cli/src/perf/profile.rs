@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use symidx_perf::{Binaries, Inventory, Reader, Session};
+use symidx_perf::{Binaries, Inventory, NameOptions, Reader, Session};
 
 use crate::failure::Failure;
 use crate::ui::Ui;
@@ -80,6 +80,13 @@ impl PlacesArgs {
                 "expected a home directory or $XDG_CACHE_HOME to keep indexes in, found neither; give --store DIR",
             )
         })
+    }
+
+    /// Where names come from.
+    pub(crate) fn fill(&self, options: &mut NameOptions) {
+        options.stores.extend(self.store.clone());
+        options.kallsyms.clone_from(&self.kallsyms);
+        options.binaries = self.binaries();
     }
 
     /// Where binaries are looked for.

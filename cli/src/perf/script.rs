@@ -4,15 +4,16 @@
 //! lines or folded stacks; what it cost and what has no name on standard error.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use symidx_perf::{
-    Fields, Format, NameOptions, Names, Reader, Reason, ScriptError, ScriptOptions, Session,
-    Summary,
+    BuildMissing, Fields, Format, IndexOptions, NameOptions, Names, Reason, ScriptError,
+    ScriptOptions, Session, Summary,
 };
 
+use super::profile::{PlacesArgs, ProfileArgs};
 use crate::failure::{Failure, exit};
 use crate::progress::Bar;
 use crate::ui::Ui;
@@ -31,15 +32,13 @@ use crate::ui::Ui;
                         symidx perf script --no-build --max-bytes 64M --quiet --json"
 )]
 pub(crate) struct ScriptArgs {
-    /// The recording.
-    #[arg(short, long, value_name = "FILE", default_value = "perf.data")]
-    input: PathBuf,
+    #[command(flatten)]
+    profile: ProfileArgs,
+    #[command(flatten)]
+    places: PlacesArgs,
     /// Columns.
     #[arg(short = 'F', long, value_name = "FIELDS", value_parser = Fields::parse, allow_hyphen_values = true)]
     fields: Option<Fields>,
-    /// Addresses of each call chain at most.
-    #[arg(long, value_name = "N", default_value_t = 127)]
-    max_stack: usize,
     /// Inlined functions too (the default).
     #[arg(long, overrides_with = "no_inline")]
     inline: bool,
@@ -55,15 +54,9 @@ pub(crate) struct ScriptArgs {
     /// Stacks as lines `comm;outer;inner COUNT`; a line may come again, its counts add.
     #[arg(long, conflicts_with = "fields")]
     folded: bool,
-    /// Directory of indexes; missing ones are built there.
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
     /// Do not build indexes that are missing.
     #[arg(long)]
     no_build: bool,
-    /// The recorded kernel's /proc/kallsyms.
-    #[arg(long, value_name = "FILE")]
-    kallsyms: Option<PathBuf>,
     /// The recorded kernel's vmlinux.
     #[arg(long, value_name = "FILE")]
     vmlinux: Option<PathBuf>,
@@ -76,7 +69,7 @@ pub(crate) struct ScriptArgs {
 /// Runs the verb.
 pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     let start = Instant::now();
-    let mut names = Names::new(args.names());
+    let mut names = Names::new(args.names()?);
     let format = match (args.json, args.folded) {
         (true, _) => Format::Json,
         (_, true) => Format::Folded,
@@ -85,13 +78,13 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     let mut options = ScriptOptions::default();
     options.format = format;
     options.fields = args.fields.unwrap_or_default();
-    options.max_stack = args.max_stack;
+    options.max_stack = args.profile.max_stack;
     options.inline = !args.no_inline;
     options.demangle = !args.no_demangle;
     if let Some(bound) = args.max_bytes {
         choose(args, bound, &mut names)?;
     }
-    let mut session = Session::new(open(&args.input)?);
+    let mut session = args.profile.open()?;
     let bar = Bar::new(ui);
     let progress = bar.listener();
     let total = session.reader().progress().1.unwrap_or(0);
@@ -107,7 +100,7 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     drop(bar);
     let summary = result.map_err(|error| failure(args, &error))?;
     for line in summary.damage.lines() {
-        ui.warning(format_args!("{}: {line}", args.input.display()));
+        ui.warning(format_args!("{}: {line}", args.profile.input.display()));
     }
     summarize(&summary, start, ui);
     let damaged = summary.damage != symidx_perf::Damage::default();
@@ -115,26 +108,23 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
 }
 
 impl ScriptArgs {
-    fn names(&self) -> NameOptions {
+    fn names(&self) -> Result<NameOptions, Failure> {
         let mut options = NameOptions::default();
-        options.stores.extend(self.store.clone());
-        options.kallsyms.clone_from(&self.kallsyms);
+        self.places.fill(&mut options);
         options.vmlinux.clone_from(&self.vmlinux);
-        options.names_only = self.no_inline;
         options.max_bytes = self.max_bytes;
         if !self.no_build {
-            options.build = self.store.clone().or_else(symidx::process::user_cache);
+            let mut how = IndexOptions::new(self.places.store()?);
+            how.names_only = self.no_inline;
+            how.debug_dirs.clone_from(&self.places.debug_dirs);
+            how.recorded = self.profile.recorded();
+            let mut build = BuildMissing::new(how);
+            build.max_stack = self.profile.max_stack;
+            build.profile = self.profile.input.is_file().then(|| self.profile.input.clone());
+            options.build = Some(build);
         }
-        options
+        Ok(options)
     }
-}
-
-fn open(input: &Path) -> Result<Reader, Failure> {
-    let reader = match input.as_os_str() == "-" {
-        true => Reader::from_stream(io::stdin()),
-        false => Reader::open(input),
-    };
-    reader.map_err(|error| Failure::file(input, error))
 }
 
 fn failure(args: &ScriptArgs, error: &ScriptError) -> Failure {
@@ -143,7 +133,7 @@ fn failure(args: &ScriptArgs, error: &ScriptError) -> Failure {
         ScriptError::Write(error) => {
             Failure::new(format!("standard output: cannot write: {error}"))
         }
-        error => Failure::file(&args.input, error),
+        error => args.profile.failed(error),
     }
 }
 
@@ -158,14 +148,14 @@ fn stdout() -> Result<std::fs::File, Failure> {
 
 /// Leaves out the indexes that the bound has no room for: see `Names::choose`.
 fn choose(args: &ScriptArgs, bound: u64, names: &mut Names) -> Result<(), Failure> {
-    if args.input.as_os_str() == "-" {
+    if args.profile.input.as_os_str() == "-" {
         // A pipe is read once: whichever DSO comes first is served first.
         return Ok(());
     }
-    let mut session = Session::new(open(&args.input)?);
+    let mut session = args.profile.open()?;
     names
-        .choose(&mut session, args.max_stack, bound)
-        .map_err(|error| Failure::file(&args.input, error))
+        .choose(&mut session, args.profile.max_stack, bound)
+        .map_err(|error| args.profile.failed(error))
 }
 
 /// What was done, on standard error.

@@ -11,6 +11,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use regex::Regex;
 use symidx_indexer::demangle::Demangler;
 use symidx_pprof::{Damage, Limits, Mapping, Profile, Symbolizer};
 
@@ -47,7 +48,7 @@ pub(crate) struct PprofArgs {
     /// `.symbolized` before its `.pb.gz`, and nowhere with --folded or --flamegraph.
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Print `main;work;leaf VALUE` lines.
+    /// Print `main;work;leaf VALUE` lines. Frames that the profile says to drop are left out.
     #[arg(long)]
     folded: bool,
     /// Draw a flame graph.
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &PprofArgs, ui: Ui) -> Result<u8, Failure> {
         None => {}
     }
     let stacks = if args.folded || args.flamegraph.is_some() {
-        profile.folded(shown)
+        profile.folded(shown, dropped(&profile, args, ui))
     } else {
         Default::default()
     };
@@ -146,6 +147,26 @@ pub(crate) fn run(args: &PprofArgs, ui: Ui) -> Result<u8, Failure> {
     }
     output.flush()?;
     Ok(if damage.is_none() { exit::OK } else { exit::SOME_FAILED })
+}
+
+/// The frames that the profile says to leave out: those of the profiler itself.
+fn dropped(profile: &Profile, args: &PprofArgs, ui: Ui) -> impl Fn(&str) -> bool {
+    let pattern = |text: i64| {
+        let text = profile.text(text);
+        let whole = (!text.is_empty()).then(|| Regex::new(&format!("^(?:{text})$")))?;
+        if whole.is_err() {
+            ui.warning(format_args!(
+                "{}: expected an expression for the frames to leave out, found `{text}`; none is left out",
+                args.file.display()
+            ));
+        }
+        whole.ok()
+    };
+    let (drop, keep) = (pattern(profile.drop_frames), pattern(profile.keep_frames));
+    move |name| {
+        let is = |pattern: &Option<Regex>| pattern.as_ref().is_some_and(|p| p.is_match(name));
+        is(&drop) && !is(&keep)
+    }
 }
 
 fn is_dash(path: &Path) -> bool {

@@ -73,6 +73,14 @@ impl<'a> Opener<'a> {
             let id = id.as_ref().ok_or("no file, and no build-id stated")?;
             return self.store.find(Path::new(""), Some(id)).map_err(|missing| missing.to_string());
         }
+        // A file of this name that is here now is another one, unless its id says that it is not.
+        let file = match file.to_str().and_then(|file| file.strip_suffix(" (deleted)")) {
+            Some(_) if id.is_none() => {
+                return Err("deleted while it ran, and no build-id stated".to_owned());
+            }
+            Some(file) => Path::new(file),
+            None => file,
+        };
         let missing = match self.store.find(file, id.as_ref()) {
             Ok(index) => return Ok(index),
             Err(missing) => missing,

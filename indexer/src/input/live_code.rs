@@ -235,4 +235,22 @@ mod tests {
         );
         assert_eq!(sections(&[(u64::MAX, 0x10, "end")]), [(u64::MAX, u64::MAX)]);
     }
+
+    proptest::proptest! {
+        /// Against a list that forgets what each new entry overlaps.
+        #[test]
+        fn what_is_left_is_what_nothing_later_overlaps(
+            loads in proptest::collection::vec((0_u64..64, 1_u64..16), 0..24)
+        ) {
+            let (mut all, mut slow) = (LiveCode::default(), Vec::new());
+            for &(address, size) in &loads {
+                all.load(Code { address, size, name: b"f", tag: 0 });
+                slow.retain(|&(a, s): &(u64, u64)| a + s <= address || address + size <= a);
+                slow.push((address, size));
+            }
+            slow.sort_unstable();
+            let left: Vec<_> = all.live.values().map(|code| (code.address, code.size)).collect();
+            proptest::prop_assert_eq!(left, slow);
+        }
+    }
 }

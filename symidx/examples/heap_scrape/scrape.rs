@@ -63,7 +63,7 @@ impl Scraper {
         match kind {
             Kind::Pprof => profile.write(&mut body)?,
             Kind::Folded => {
-                for (stack, bytes) in profile.folded(FOLDED) {
+                for (stack, bytes) in profile.folded(FOLDED, |_| false) {
                     body.extend_from_slice(format!("{stack} {bytes}\n").as_bytes());
                 }
             }

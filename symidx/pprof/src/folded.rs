@@ -11,28 +11,52 @@ impl Profile {
     /// sample type (a position; see [`Profile::sample_type`]); inlined
     /// functions are frames of their own. Stacks whose values add up to 0 are left out.
     ///
+    /// `drops` says of a function's name, without parameters, whether it and all
+    /// that it called are left out, as [`Profile::drop_frames`] asks for; frames
+    /// outside of every other function stay, as in pprof.
+    ///
     /// A location without names is its mapping's file in brackets, `[libc.so.6]`,
     /// or `[unknown]`. What would end a frame or a line is replaced in names.
     /// Takes memory for every stack that differs.
+    ///
+    /// ```
+    /// # let profile = symidx_pprof::Profile::default();
+    /// for (stack, value) in profile.folded(0, |_| false) {
+    ///     println!("{stack} {value}");
+    /// }
+    /// ```
     #[must_use]
-    pub fn folded(&self, sample_type: usize) -> BTreeMap<String, i64> {
+    pub fn folded(
+        &self,
+        sample_type: usize,
+        drops: impl Fn(&str) -> bool,
+    ) -> BTreeMap<String, i64> {
         let locations: HashMap<_, _> = self.locations.iter().map(|l| (l.id, l)).collect();
-        let functions: HashMap<_, _> = self.functions.iter().map(|f| (f.id, f)).collect();
-        let mappings: HashMap<_, _> = self.mappings.iter().map(|m| (m.id, m)).collect();
-        let mut texts: HashMap<u64, String> = HashMap::new();
+        let names = Names {
+            profile: self,
+            functions: self.functions.iter().map(|f| (f.id, f)).collect(),
+            mappings: self.mappings.iter().map(|m| (m.id, m)).collect(),
+        };
+        let mut frames: HashMap<u64, Frames> = HashMap::new();
         let mut stacks = BTreeMap::new();
         for sample in &self.samples {
             let value = sample.value.get(sample_type).copied().unwrap_or(0);
             let mut stack = String::new();
+            let mut kept = false;
             for id in sample.location_id.iter().rev() {
-                let text = texts.entry(*id).or_insert_with(|| {
-                    let location = locations.get(id).copied();
-                    location.map_or_else(String::new, |l| self.frames(l, &functions, &mappings))
-                });
-                if !stack.is_empty() {
-                    stack.push(';');
+                let Some(location) = locations.get(id) else { continue };
+                let frames = frames.entry(*id).or_insert_with(|| names.frames(location, &drops));
+                match &frames.outside {
+                    None => push(&mut stack, &frames.all),
+                    Some(outside) => {
+                        let whole = outside.is_empty() && !kept;
+                        push(&mut stack, if whole { &frames.all } else { outside });
+                        if kept {
+                            break;
+                        }
+                    }
                 }
-                stack.push_str(text);
+                kept |= frames.outside.is_none();
             }
             if stack.is_empty() {
                 stack.push_str(UNKNOWN);
@@ -43,38 +67,76 @@ impl Profile {
         stacks.retain(|_, value| *value != 0);
         stacks
     }
+}
 
-    /// A location's functions, outermost first.
-    fn frames(
-        &self,
-        location: &Location,
-        functions: &HashMap<u64, &Function>,
-        mappings: &HashMap<u64, &Mapping>,
-    ) -> String {
-        let file = mappings.get(&location.mapping_id).map_or("", |m| self.text(m.filename));
+/// The functions of a location, outermost first.
+struct Frames {
+    all: String,
+    /// Those outside of the first one that is left out, where there is one.
+    outside: Option<String>,
+}
+
+/// What names a location.
+struct Names<'p> {
+    profile: &'p Profile,
+    functions: HashMap<u64, &'p Function>,
+    mappings: HashMap<u64, &'p Mapping>,
+}
+
+impl Names<'_> {
+    fn frames(&self, location: &Location, drops: impl Fn(&str) -> bool) -> Frames {
+        let mapping = self.mappings.get(&location.mapping_id);
+        let file = mapping.map_or("", |mapping| self.profile.text(mapping.filename));
         let nameless = match file.rsplit('/').next() {
             None | Some("") => Cow::Borrowed(UNKNOWN),
             Some(name) if name.starts_with('[') => Cow::Borrowed(name),
             Some(name) => Cow::Owned(format!("[{name}]")),
         };
-        let names = location.line.iter().rev().map(|line| {
-            let function = functions.get(&line.function_id);
+        let mut frames = Frames { all: String::new(), outside: None };
+        for line in location.line.iter().rev() {
+            let function = self.functions.get(&line.function_id);
             let texts = function.map_or([0, 0], |function| [function.name, function.system_name]);
-            let mut texts = texts.iter().map(|text| self.text(*text));
-            texts.find(|text| !text.is_empty()).unwrap_or(&nameless)
-        });
-        let mut text = String::new();
-        for name in names {
-            if !text.is_empty() {
-                text.push(';');
+            let mut texts = texts.iter().map(|text| self.profile.text(*text));
+            let name = texts.find(|text| !text.is_empty());
+            if frames.outside.is_none() && name.is_some_and(|name| drops(without_parameters(name)))
+            {
+                frames.outside = Some(frames.all.clone());
             }
-            text.extend(name.chars().map(plain));
+            push(&mut frames.all, &clean(name.unwrap_or(&nameless)));
         }
-        if text.is_empty() {
-            text.extend(nameless.chars().map(plain));
+        if frames.all.is_empty() {
+            frames.all = clean(&nameless);
         }
-        text
+        frames
     }
+}
+
+/// Appends frames to a stack.
+fn push(stack: &mut String, frames: &str) {
+    if !stack.is_empty() && !frames.is_empty() {
+        stack.push(';');
+    }
+    stack.push_str(frames);
+}
+
+fn clean(name: &str) -> String {
+    name.chars().map(plain).collect()
+}
+
+/// A name up to its parameter list, as pprof compares it.
+fn without_parameters(name: &str) -> &str {
+    let name = name.strip_prefix('.').unwrap_or(name);
+    let mut from = 0;
+    while let Some(at) = name.get(from..).and_then(|rest| rest.find('(')) {
+        let at = from.saturating_add(at);
+        let (before, rest) = name.split_at_checked(at).unwrap_or((name, ""));
+        from = match (before.ends_with("operator"), rest.strip_prefix("(anonymous namespace)")) {
+            (true, _) if rest.starts_with("()") => at.saturating_add(2),
+            (_, Some(after)) => name.len().saturating_sub(after.len()),
+            _ => return before,
+        };
+    }
+    name
 }
 
 /// A frame of which nothing is known.
@@ -131,10 +193,58 @@ mod tests {
             sample(&[10], 4),
             sample(&[10], -4),
         ];
-        let folded: Vec<_> = profile.folded(0).into_iter().collect();
+        let folded: Vec<_> = profile.folded(0, |_| false).into_iter().collect();
         let expected =
             [("[unknown]", 15), ("main;in:lined ;[libc.so.6]", 5), ("main;in:lined ;leaf", 3)];
         assert_eq!(folded, expected.map(|(stack, value)| (stack.to_owned(), value)));
-        assert!(profile.folded(1).is_empty() && profile.folded(2).is_empty());
+        assert!(profile.folded(1, |_| false).is_empty() && profile.folded(2, |_| false).is_empty());
+    }
+
+    /// Frames are left out from the outermost one that is named on, but not
+    /// before any other was seen: allocators call themselves from their own threads.
+    #[test]
+    fn what_is_left_out_takes_with_it_what_it_called() {
+        let mut profile =
+            Profile { sample_types: vec![ValueType::default()], ..Profile::default() };
+        for (id, name) in
+            [(1, "main"), (2, "operator new(unsigned long)"), (3, "helper"), (4, "deep")]
+        {
+            let name = profile.strings.intern(name);
+            profile.functions.push(Function { id, name, ..Function::default() });
+        }
+        let line = |function_id| Line { function_id, ..Line::default() };
+        let location = |id, lines: &[u64]| Location {
+            id,
+            line: lines.iter().map(|id| line(*id)).collect(),
+            ..Location::default()
+        };
+        profile.locations =
+            vec![location(1, &[1]), location(2, &[2]), location(3, &[4, 2, 3]), location(4, &[4])];
+        let folded = |ids: &[u64]| {
+            let location_id = ids.to_vec();
+            let sample = Sample { location_id, value: vec![1], label: Vec::new() };
+            let profile = Profile { samples: vec![sample], ..profile.clone() };
+            let stacks = profile.folded(0, |name| name == "operator new");
+            stacks.into_keys().collect::<Vec<_>>().join(" and ")
+        };
+        assert_eq!(folded(&[4, 2, 1]), "main");
+        assert_eq!(folded(&[4, 3, 1]), "main;helper");
+        assert_eq!(folded(&[4, 1]), "main;deep");
+        assert_eq!(folded(&[4, 2]), "operator new(unsigned long);deep");
+        assert_eq!(folded(&[4, 3]), "helper;deep");
+    }
+
+    #[test]
+    fn parameters_are_no_part_of_a_name() {
+        for (name, without) in [
+            ("f(int)", "f"),
+            (".f", "f"),
+            ("(anonymous namespace)::g(char)", "(anonymous namespace)::g"),
+            ("a::operator()(int) const", "a::operator()"),
+            ("main", "main"),
+            ("", ""),
+        ] {
+            assert_eq!(without_parameters(name), without);
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use symidx::{Corrupt, Frame, Index, Name, SourceFile, Symbol};
 
 use crate::profile::Profile;
-use crate::proto::{Function, Line};
+use crate::proto::{Function, Line, Location};
 
 /// Makes what people read of a linkage name; `None` for names shown as they are.
 pub(crate) type NameHook<'n> = Box<dyn FnMut(&[u8]) -> Option<String> + 'n>;
@@ -62,6 +62,7 @@ pub(crate) struct Functions {
     /// By everything but the id.
     known: HashMap<Function, u64>,
     used: HashSet<u64>,
+    nameless: HashSet<u64>,
     next: u64,
     /// Reused for every text.
     name: String,
@@ -75,12 +76,18 @@ impl Functions {
         let functions = profile.functions.iter();
         Self {
             known: functions.clone().map(|&f| (Function { id: 0, ..f }, f.id)).collect(),
-            used: functions.map(|function| function.id).collect(),
+            used: functions.clone().map(|function| function.id).collect(),
+            nameless: functions.filter(|f| is_nameless(f)).map(|function| function.id).collect(),
             next: 1,
             name: String::new(),
             path: String::new(),
             shown: HashMap::new(),
         }
+    }
+
+    /// True when a location has a function with a name.
+    pub(crate) fn is_named(&self, location: &Location) -> bool {
+        location.line.iter().any(|line| !self.nameless.contains(&line.function_id))
     }
 
     /// The line of a part.
@@ -120,6 +127,9 @@ impl Functions {
         }
         while !self.used.insert(self.next) {
             self.next = self.next.wrapping_add(1).max(1);
+        }
+        if is_nameless(&function) {
+            self.nameless.insert(self.next);
         }
         self.known.insert(function, self.next);
         profile.functions.push(Function { id: self.next, ..function });
@@ -161,4 +171,8 @@ impl Functions {
         self.shown.insert(system_name, shown);
         shown
     }
+}
+
+fn is_nameless(function: &Function) -> bool {
+    (function.name, function.system_name) == (0, 0)
 }

@@ -21,6 +21,7 @@
 //! part costs only itself.
 #![deny(unsafe_code)]
 
+mod answer;
 mod damage;
 mod finder;
 mod flags;

@@ -7,9 +7,11 @@ use std::io::{self, Write};
 
 use symidx::process::{ModuleKind, Modules, Resolver, Statistics};
 
+use crate::answer::Answer;
 use crate::flags::{Touched, set_flags};
-use crate::functions::{Functions, Part};
+use crate::functions::Functions;
 use crate::profile::Profile;
+use crate::report::Unknown;
 use crate::space::lookup_address;
 use crate::symbolize::Symbolizer;
 use crate::writer::{Leaf, Module, Writer};
@@ -53,27 +55,20 @@ impl Symbolizer<'_> {
             let position = positions.get(&location.mapping_id);
             let mut no_mapping = blank;
             let touched = position.and_then(|at| touched.get_mut(*at)).unwrap_or(&mut no_mapping);
-            touched.kept |= !location.line.is_empty();
-            if !self.wants(location) {
+            let named = functions.is_named(location);
+            touched.kept |= named;
+            if !self.wants(named) {
                 continue;
             }
-            let found = resolver.frames(lookup_address(location));
-            statistics.count(&found);
-            let Ok(found) = found else { continue };
-            let frames = found.frames();
-            let symbol = frames.symbol();
-            let chain: Result<Vec<Part<'_>>, _> = frames.map(|f| f.map(Part::from)).collect();
-            // Where lines are damaged, the symbol alone.
-            let parts = chain.unwrap_or_else(|_| symbol.into_iter().map(Part::from).collect());
-            if !parts.iter().any(|part| part.function.is_some()) {
-                continue;
-            }
-            let (lines, known) = self.lines(profile, &mut functions, found.index(), &parts);
-            touched.symbolized = true;
-            touched.inlined &= known;
-            if let Some(location) = profile.locations.get_mut(at) {
-                location.line = lines;
-                location.is_folded = symbol.is_some_and(|symbol| symbol.is_folded());
+            let done = resolver.frames(lookup_address(location)).and_then(|found| {
+                let answer = Answer::of(found.frames(), || Unknown::Gap);
+                let known = self.fill(profile, &mut functions, at, found.index(), &answer);
+                known.map_err(|_| symidx::process::Unknown::Gap)
+            });
+            statistics.count(&done);
+            if let Ok(known) = done {
+                touched.symbolized = true;
+                touched.inlined &= known;
             }
         }
         set_flags(profile, &touched);

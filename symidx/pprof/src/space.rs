@@ -19,7 +19,7 @@ pub struct MappingInfo<'p> {
     pub filename: &'p str,
     /// The build-id in hex as the profile states it; may be empty.
     pub build_id: &'p str,
-    /// True for the profile's first mapping: that of the main program.
+    /// True for mappings of the main program: those of the first mapping's file.
     pub is_main: bool,
 }
 

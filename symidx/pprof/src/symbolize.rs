@@ -6,15 +6,16 @@
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 
-use symidx::{Index, Symbol};
+use symidx::Index;
 
+use crate::answer::{Answer, ask};
 use crate::finder::Finder;
 use crate::flags::{Touched, set_flags};
-use crate::functions::{Functions, NameHook, Naming, Part};
+use crate::functions::{Functions, NameHook, Naming};
 use crate::profile::Profile;
-use crate::proto::{Line, Location, Mapping};
+use crate::proto::{Line, Mapping};
 use crate::report::{MappingReport, Report, Unknown};
-use crate::space::{MappingInfo, Place, Space, lookup_address};
+use crate::space::{MappingInfo, Space, lookup_address};
 
 /// Fills in the functions and lines of profiles.
 ///
@@ -122,24 +123,35 @@ impl<'n> Symbolizer<'n> {
 }
 
 impl Symbolizer<'_> {
-    pub(crate) fn wants(&self, location: &Location) -> bool {
-        self.force || location.line.is_empty()
+    pub(crate) fn wants(&self, named: bool) -> bool {
+        self.force || !named
     }
 
-    /// Lines of the functions at one place, and whether inlined ones were known of.
-    pub(crate) fn lines(
+    /// Fills in a location; returns whether inlined functions were known of. Where
+    /// only a source line is known, names that the location has are worth more.
+    pub(crate) fn fill(
         &mut self,
         profile: &mut Profile,
         functions: &mut Functions,
+        at: usize,
         index: &Index<'_>,
-        parts: &[Part<'_>],
-    ) -> (Vec<Line>, bool) {
+        answer: &Answer<'_>,
+    ) -> Result<bool, Unknown> {
+        let named = profile.locations.get(at).is_some_and(|found| functions.is_named(found));
+        if answer.parts.is_empty() || (named && answer.nameless.is_some()) {
+            return answer.nameless.map_or(Ok(false), Err);
+        }
         // The function that the code is in, where only that is wanted.
-        let skip = if self.inlines { 0 } else { parts.len().saturating_sub(1) };
-        let known = self.inlines && parts.first().is_some_and(|part| part.file.is_some());
-        let parts = parts.iter().skip(skip);
+        let skip = if self.inlines { 0 } else { answer.parts.len().saturating_sub(1) };
+        let parts = answer.parts.iter().skip(skip);
         let lines = parts.map(|part| functions.line(profile, index, part, &mut self.naming));
-        (lines.collect(), known)
+        let lines: Vec<Line> = lines.collect();
+        if let Some(location) = profile.locations.get_mut(at) {
+            location.line = lines;
+            location.is_folded = answer.folded;
+        }
+        let known = answer.parts.first().is_some_and(|part| part.file.is_some());
+        answer.nameless.map_or(Ok(self.inlines && known), Err)
     }
 }
 
@@ -165,7 +177,7 @@ impl Run<'_, '_> {
         for at in 0..self.profile.locations.len() {
             let Some(location) = self.profile.locations.get_mut(at) else { continue };
             let address = lookup_address(location);
-            let named = !location.line.is_empty();
+            let named = self.functions.is_named(location);
             let found = match location.mapping_id {
                 0 => finder.holding(address),
                 id => finder.by_id(id).ok_or(Unknown::NoMapping),
@@ -177,13 +189,13 @@ impl Run<'_, '_> {
             }
             let Some(report) = self.reports.get_mut(position) else { continue };
             report.locations = report.locations.saturating_add(1);
-            if !self.symbolizer.wants(location) {
+            if !self.symbolizer.wants(named) {
                 report.kept = report.kept.saturating_add(1);
                 continue;
             }
             let wanted = match mapping {
                 _ if address == 0 => Err(Unknown::NoAddress),
-                Some(mapping) if !info(self.profile, mapping, false).holds(address) => {
+                Some(mapping) if !info(self.profile, mapping).holds(address) => {
                     Err(Unknown::OutsideMapping)
                 }
                 Some(mapping) => Ok((mapping.filename, mapping.build_id)),
@@ -214,7 +226,7 @@ impl Run<'_, '_> {
         let mut opened = None;
         for (&position, locations) in group {
             let Some(mapping) = self.profile.mappings.get(position).copied() else { continue };
-            let found = info(self.profile, &mapping, position == 0);
+            let found = info(self.profile, &mapping);
             let index = opened.get_or_insert_with(|| open(&found)).as_ref();
             let space = match index {
                 Ok(index) => match Space::of(&found, index.borrow()) {
@@ -228,47 +240,43 @@ impl Run<'_, '_> {
                 report.error = Some(error.clone());
             }
             for &at in locations {
+                let Some(location) = self.profile.locations.get(at) else { continue };
+                let (address, named) =
+                    (lookup_address(location), self.functions.is_named(location));
                 let done = match (index, space) {
-                    (Ok(index), Ok(space)) => self.location(position, at, index.borrow(), space),
+                    (Ok(index), Ok(space)) => self.location(at, address, index.borrow(), space),
                     (_, Err(unknown)) => Err(unknown),
                     (Err(_), Ok(_)) => Err(Unknown::NoIndex),
                 };
-                self.count(position, at, done);
+                self.count(position, named, done);
             }
         }
     }
 
-    fn count(&mut self, position: usize, at: usize, done: Result<(), Unknown>) {
-        let named = self.profile.locations.get(at).is_some_and(|found| !found.line.is_empty());
+    fn count(&mut self, position: usize, named: bool, done: Result<bool, Unknown>) {
         let Some(report) = self.reports.get_mut(position) else { return };
         match done {
-            Ok(()) => report.symbolized = report.symbolized.saturating_add(1),
+            Ok(known) => {
+                report.symbolized = report.symbolized.saturating_add(1);
+                if let Some(inlined) = self.inlined.get_mut(position) {
+                    *inlined &= known;
+                }
+            }
             Err(unknown) => missed(report, named, unknown),
         }
     }
 
-    /// Fills in one location.
+    /// Fills in one location; returns whether inlined functions were known of.
     fn location(
         &mut self,
-        position: usize,
         at: usize,
+        address: u64,
         index: &Index<'static>,
         space: Space,
-    ) -> Result<(), Unknown> {
-        let Some(location) = self.profile.locations.get(at) else { return Ok(()) };
-        let address = lookup_address(location);
+    ) -> Result<bool, Unknown> {
         let place = space.place(index, address).ok_or(Unknown::NoSegment)?;
-        let (frames, symbol) = ask(index, place)?;
-        let (lines, known) =
-            self.symbolizer.lines(self.profile, &mut self.functions, index, &frames);
-        if let Some(inlined) = self.inlined.get_mut(position) {
-            *inlined &= known;
-        }
-        if let Some(location) = self.profile.locations.get_mut(at) {
-            location.line = lines;
-            location.is_folded = symbol.is_some_and(|symbol| symbol.is_folded());
-        }
-        Ok(())
+        let answer = ask(index, place)?;
+        self.symbolizer.fill(self.profile, &mut self.functions, at, index, &answer)
     }
 
     fn report(self) -> Report {
@@ -292,50 +300,16 @@ fn missed(report: &mut MappingReport, named: bool, unknown: Unknown) {
     *count = count.saturating_add(1);
 }
 
-fn info<'p>(profile: &'p Profile, mapping: &Mapping, is_main: bool) -> MappingInfo<'p> {
+fn info<'p>(profile: &'p Profile, mapping: &Mapping) -> MappingInfo<'p> {
+    let file = |mapping: &Mapping| (mapping.filename, mapping.build_id);
     MappingInfo {
         memory_start: mapping.memory_start,
         memory_limit: mapping.memory_limit,
         file_offset: mapping.file_offset,
         filename: profile.text(mapping.filename),
         build_id: profile.text(mapping.build_id),
-        is_main,
+        is_main: profile.mappings.first().map(file) == Some(file(mapping)),
     }
-}
-
-/// The functions at a place, at least one of them with a name, innermost first.
-/// Where their lines are damaged, the symbol alone.
-fn ask<'i>(
-    index: &'i Index<'static>,
-    place: Place,
-) -> Result<(Vec<Part<'i>>, Option<Symbol<'i>>), Unknown> {
-    let frames = match place {
-        Place::Svma(svma) => index.frames(svma),
-        Place::Section(section, offset) => index.frames_in(section, offset),
-    };
-    let symbol = match &frames {
-        Ok(frames) => Ok(frames.symbol()),
-        Err(_) => match place {
-            Place::Svma(svma) => index.lookup(svma),
-            Place::Section(section, offset) => index.lookup_in(section, offset),
-        },
-    };
-    let symbol = symbol.map_err(|_| Unknown::Corrupt)?;
-    let chain = frames.and_then(|frames| frames.map(|frame| frame.map(Part::from)).collect());
-    let chain = match (chain, symbol) {
-        (Ok(chain), _) => chain,
-        (Err(_), Some(symbol)) => vec![Part::from(symbol)],
-        (Err(_), None) => return Err(Unknown::Corrupt),
-    };
-    if chain.iter().any(|part: &Part<'_>| part.function.is_some()) {
-        return Ok((chain, symbol));
-    }
-    Err(match place {
-        Place::Svma(svma) if matches!(index.unnamed_function(svma), Ok(Some(_))) => {
-            Unknown::Unnamed
-        }
-        _ => Unknown::Gap,
-    })
 }
 
 #[cfg(test)]

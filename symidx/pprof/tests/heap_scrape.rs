@@ -97,14 +97,14 @@ fn a_scrape_says_who_holds_what() {
 
     // 64 KiB between samples: some 800 samples of what is held, so within a
     // tenth six times in a thousand; a quarter is seven times as wide.
-    let live = profile.folded(3);
+    let live = profile.folded(3, |_| false);
     let held = sum(&live, "work::document");
     assert!((held - KEPT).abs() < KEPT / 4.0, "{held} of {KEPT}");
     // What was parsed was dropped again.
-    let parsed = sum(&profile.folded(1), "work::parse");
+    let parsed = sum(&profile.folded(1, |_| false), "work::parse");
     assert!(parsed > 1e6 && sum(&live, "work::parse") < parsed / 10.0, "{parsed}");
     // 6,000 objects of eight sizes, most of them small.
-    let objects = sum(&profile.folded(2), "work::document");
+    let objects = sum(&profile.folded(2, |_| false), "work::document");
     assert!(objects > 500.0 && objects < 5000.0, "{objects}");
     let main = sum(&live, "heap_scrape::main");
     assert!(main >= held);

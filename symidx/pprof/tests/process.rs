@@ -103,7 +103,7 @@ fn stacks_of_this_process_become_a_symbolized_profile() {
 
     let (profile, damage) = Profile::read(bytes.as_slice(), Limits::default()).unwrap();
     assert!(damage.is_none(), "{damage:?}");
-    let folded: Vec<_> = profile.folded(1).into_iter().collect();
+    let folded: Vec<_> = profile.folded(1, |_| false).into_iter().collect();
     let expected = [
         ("[unknown];process::calls_it;process::allocates".to_owned(), 4096),
         ("process::calls_it".to_owned(), 64),

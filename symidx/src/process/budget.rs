@@ -4,15 +4,19 @@ use std::vec::Vec;
 
 use crate::process::store::Missing;
 
-/// What a resolver can need in memory at most, whatever is asked of it.
+/// What a memory allocator may add to each piece.
+pub(crate) const ALLOCATION: usize = 32;
+
+/// What a resolver can need in memory at most, whatever is asked of it: see
+/// [`Resolver::budget`](crate::process::Resolver::budget).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Anonymous bytes: modules, slots, and the indexes themselves where the
+    /// Anonymous bytes: modules, the store's slots, and the indexes themselves where the
     /// store reads them. Does not grow with the number of lookups.
     pub anonymous_bytes: u64,
-    /// Bytes of mapped indexes, each counted once: page cache that the system
-    /// takes back when it needs to.
+    /// Bytes of mapped indexes in whole pages, each counted once: page cache that
+    /// the system takes back when it needs to.
     pub mapped_bytes: u64,
     /// Every module, in [`Modules::iter`](crate::process::Modules::iter)'s order.
     pub modules: Vec<ModuleBudget>,
@@ -24,6 +28,6 @@ pub struct Budget {
 pub struct ModuleBudget {
     /// Its number.
     pub module: u32,
-    /// Bytes of its index, or why its addresses will be unknown.
+    /// Bytes of memory that its index can take, or why its addresses will be unknown.
     pub index: Result<u64, Missing>,
 }

@@ -10,44 +10,39 @@ use std::vec::Vec;
 
 use crate::process::elf::build_id_in_notes;
 use crate::process::maps;
-use crate::process::modules::{Module, ModuleKind, Modules, Origin, Span};
+use crate::process::modules::{Module, ModuleKind, Modules, Origin, Span, file_and_memory};
+use crate::process::target::{Reached, Target};
 use crate::sys::loader;
 
-impl Modules {
-    /// The modules of this process: the program, its shared objects, the vDSO,
-    /// each with bias, file offsets and build-id.
-    ///
-    /// Takes the loader's lock and allocates: call it outside signal handlers
-    /// and allocator hooks, and again when [`Modules::changed`] says so.
-    #[must_use]
-    pub fn capture() -> Self {
-        let mut spans = Vec::new();
-        let mut modules = Vec::new();
-        let generation = loader::objects(&mut |object| {
-            let number = u32::try_from(modules.len()).unwrap_or(u32::MAX);
-            let (mut start, mut end) = (u64::MAX, 0);
-            for load in object.loads() {
-                let stop = load.start.saturating_add(load.size);
-                (start, end) = (start.min(load.start), end.max(stop));
-                spans.push(Span {
-                    start: load.start,
-                    end: stop,
-                    module: number,
-                    bias: Some(object.bias()),
-                    file_offset: Some(load.file_offset),
-                    executable: load.execute,
-                });
-            }
-            let name = object.name();
-            let kind = if is_vdso(name) { ModuleKind::Vdso } else { ModuleKind::File };
-            let path = PathBuf::from(OsStr::from_bytes(name));
-            let id = object.notes().find_map(build_id_in_notes);
-            let file = path.clone();
-            modules.push(Module { kind, path, file, id, inode: None, start, end });
-        });
-        name_by_maps(&mut modules);
-        Self::new(spans, modules, Origin::Own(generation))
-    }
+/// The modules of this process.
+pub(crate) fn own() -> Modules {
+    let mut spans = Vec::new();
+    let mut modules = Vec::new();
+    let generation = loader::objects(&mut |object| {
+        let number = u32::try_from(modules.len()).unwrap_or(u32::MAX);
+        let (mut start, mut end) = (u64::MAX, 0);
+        for load in object.loads() {
+            let stop = load.start.saturating_add(load.size);
+            (start, end) = (start.min(load.start), end.max(stop));
+            let span = Span {
+                start: load.start,
+                end: stop,
+                module: number,
+                bias: Some(object.bias()),
+                file_offset: Some(load.file_offset),
+                executable: load.execute,
+            };
+            spans.extend(file_and_memory(span, load.file_size));
+        }
+        let name = object.name();
+        let kind = if is_vdso(name) { ModuleKind::Vdso } else { ModuleKind::File };
+        let path = PathBuf::from(OsStr::from_bytes(name));
+        let id = object.notes().find_map(build_id_in_notes);
+        let file = path.clone();
+        modules.push(Module { kind, path, file, place: None, id, inode: None, start, end });
+    });
+    name_by_maps(&mut modules);
+    Modules::new(spans, modules, Origin::Own(generation))
 }
 
 /// The vDSO has a name without a directory, which no file of the loader has
@@ -59,7 +54,8 @@ fn is_vdso(name: &[u8]) -> bool {
 /// Names the program, and objects that were loaded by a path without a root,
 /// by the kernel's word; notes inodes.
 fn name_by_maps(modules: &mut [Module]) {
-    let text = std::fs::read("/proc/self/maps").unwrap_or_default();
+    let own = Target { directory: PathBuf::from("/proc/self"), memory: None };
+    let text = std::fs::read(own.directory.join("maps")).unwrap_or_default();
     for mapping in maps::mappings(&text).flatten() {
         if mapping.inode == 0 {
             continue;
@@ -69,17 +65,14 @@ fn name_by_maps(modules: &mut [Module]) {
             && module.inode.is_none()
         {
             module.inode = Some(mapping.inode);
-            let (path, deleted) = mapping.path();
+            let Reached { path, file, place } = own.reach(&mapping);
             if !module.path.is_absolute() {
-                module.path = PathBuf::from(OsStr::from_bytes(&maps::unescape(path)));
+                module.path = path;
                 module.file.clone_from(&module.path);
             }
-            if deleted {
-                module.file = PathBuf::from(std::format!(
-                    "/proc/self/map_files/{:x}-{:x}",
-                    mapping.start,
-                    mapping.end
-                ));
+            // From here, `/proc/self/root` is only a longer way to say `/`.
+            if place.is_some() {
+                module.place = Some(core::mem::replace(&mut module.file, file));
             }
         }
     }

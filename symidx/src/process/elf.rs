@@ -2,21 +2,19 @@
 //! segments, and where its `.symidx` section is.
 //!
 //! In: something that reads bytes at file offsets (a file, or the memory a file
-//! is mapped to). Out: plain values. Reads at most a few KiB through two
-//! buffers on the stack; never allocates, never follows a count past its bound.
+//! is mapped to). Out: plain values. Reads through two small windows on the
+//! stack; never allocates, never follows a count past its bound.
 
 use crate::process::id::Id;
 
 /// Program and section headers beyond this number are not read.
 const MAX_HEADERS: u64 = 4096;
-/// Note bytes beyond this number are not read.
+/// Note bytes beyond this number are not read, those of all headers together.
 const MAX_NOTES: u64 = 64 << 10;
-/// Bytes of a window, which starts at a multiple of half of that.
-const WINDOW: usize = 4096;
-const HALF: u64 = 2048;
+const WINDOW: usize = 1024;
 
-/// The name of the section that holds an index.
-pub(crate) const EMBEDDED: &[u8] = b".symidx";
+/// The name of the section that holds an index, as a string table has it.
+const EMBEDDED: &[u8; 8] = b".symidx\0";
 
 /// Bytes at offsets.
 pub(crate) trait ReadAt {
@@ -57,13 +55,27 @@ pub(crate) struct LoadHeader {
     pub(crate) file_offset: u64,
     pub(crate) svma: u64,
     pub(crate) file_size: u64,
+    pub(crate) memory_size: u64,
     pub(crate) execute: bool,
 }
 
-/// A piece of a file, copied.
+/// A table of headers: file offset, bytes of one, how many.
+#[derive(Clone, Copy, Default)]
+struct Table {
+    offset: u64,
+    stride: u64,
+    count: u64,
+}
+
+impl Table {
+    fn at(self, index: u64) -> Option<u64> {
+        self.offset.checked_add(index.checked_mul(self.stride)?)
+    }
+}
+
+/// The part of the file that was read last.
 struct Window {
     bytes: [u8; WINDOW],
-    /// File offset of the first byte, and how many there are.
     at: u64,
     filled: usize,
 }
@@ -71,37 +83,40 @@ struct Window {
 impl Window {
     const EMPTY: Self = Self { bytes: [0; WINDOW], at: 0, filled: 0 };
 
-    fn get<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
+    fn bytes<const N: usize>(&mut self, from: &(impl ReadAt + ?Sized), at: u64) -> Option<[u8; N]> {
+        if let Some(found) = self.held(at) {
+            return Some(found);
+        }
+        self.at = at;
+        self.filled = from.read_at(&mut self.bytes, at);
+        self.held(at)
+    }
+
+    fn held<const N: usize>(&self, at: u64) -> Option<[u8; N]> {
         let start = usize::try_from(at.checked_sub(self.at)?).ok()?;
         let filled = self.bytes.get(..self.filled)?;
         filled.get(start..)?.first_chunk().copied()
     }
 }
 
-/// An ELF file seen through two small windows, the one used last first: a table
-/// and the names that it refers to are read side by side.
+/// An ELF file seen through small windows: one for its tables of headers, one
+/// for what they point to.
 pub(crate) struct Elf<'r, R: ?Sized> {
     from: &'r R,
-    windows: [Window; 2],
+    headers: Window,
+    others: Window,
     is_64: bool,
     big: bool,
-    program_headers: (u64, u64, u64),
-    section_headers: (u64, u64, u64),
+    program: Table,
+    sections: Table,
+    /// The section with the sections' names.
     names: u64,
 }
 
 impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
     /// The file's header; `None` when it is no ELF file.
     pub(crate) fn open(from: &'r R) -> Option<Self> {
-        let mut elf = Self {
-            from,
-            windows: [Window::EMPTY; 2],
-            is_64: true,
-            big: false,
-            program_headers: (0, 0, 0),
-            section_headers: (0, 0, 0),
-            names: 0,
-        };
+        let mut elf = Self::plain(from);
         let ident: [u8; 16] = elf.bytes(0)?;
         let (class, order) = match ident {
             [0x7f, b'E', b'L', b'F', class, order, ..] => (class, order),
@@ -117,42 +132,69 @@ impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
             2 => true,
             _ => return None,
         };
-        let (phoff, shoff, sizes) = if elf.is_64 { (32, 40, 54) } else { (28, 32, 42) };
-        let mut count = u64::from(elf.half(sizes_at(sizes, 2))?);
-        elf.section_headers = (
-            elf.word(shoff)?,
-            u64::from(elf.half(sizes_at(sizes, 4))?),
-            u64::from(elf.half(sizes_at(sizes, 6))?),
-        );
-        elf.names = u64::from(elf.half(sizes_at(sizes, 8))?);
-        // Numbers that do not fit their fields stand in section header 0.
-        if elf.section_headers.0 != 0 {
-            let (size, link, info) = if elf.is_64 { (32, 40, 44) } else { (20, 24, 28) };
-            let first = elf.section_headers.0;
-            if elf.section_headers.2 == 0 {
-                elf.section_headers.2 = elf.word(first.checked_add(size)?).unwrap_or(0);
-            }
-            if elf.names == 0xffff {
-                elf.names = u64::from(elf.long(first.checked_add(link)?).unwrap_or(0));
-            }
-            if count == 0xffff {
-                count = u64::from(elf.long(first.checked_add(info)?).unwrap_or(0));
-            }
-        }
-        elf.program_headers = (elf.word(phoff)?, u64::from(elf.half(sizes)?), count);
+        // Offsets of the header's fields; sizes and counts are 2 bytes each.
+        let [phoff, shoff, phentsize, phnum, shentsize, shnum, shstrndx] = match elf.is_64 {
+            true => [32, 40, 54, 56, 58, 60, 62],
+            false => [28, 32, 42, 44, 46, 48, 50],
+        };
+        let mut half = |at| elf.half(at).map(u64::from);
+        let (program, sections) =
+            ((half(phentsize)?, half(phnum)?), (half(shentsize)?, half(shnum)?));
+        elf.names = half(shstrndx)?;
+        elf.program = Table { offset: elf.word(phoff)?, stride: program.0, count: program.1 };
+        elf.sections = Table { offset: elf.word(shoff)?, stride: sections.0, count: sections.1 };
+        elf.extend_numbers();
         Some(elf)
+    }
+
+    fn plain(from: &'r R) -> Self {
+        Self {
+            from,
+            headers: Window::EMPTY,
+            others: Window::EMPTY,
+            is_64: true,
+            big: cfg!(target_endian = "big"),
+            program: Table::default(),
+            sections: Table::default(),
+            names: 0,
+        }
+    }
+
+    /// Numbers that do not fit their fields stand in section header 0.
+    fn extend_numbers(&mut self) {
+        let first = self.sections.offset;
+        if first == 0 {
+            return;
+        }
+        let (size, link, info) = if self.is_64 { (32, 40, 44) } else { (20, 24, 28) };
+        if self.sections.count == 0 {
+            self.sections.count = first.checked_add(size).and_then(|at| self.word(at)).unwrap_or(0);
+        }
+        if self.names == 0xffff {
+            let stated = first.checked_add(link).and_then(|at| self.long(at));
+            self.names = stated.map_or(0, u64::from);
+        }
+        if self.program.count == 0xffff {
+            // Mapped images mostly lack their section headers: the number
+            // that is there then has to do.
+            let stated = first.checked_add(info).and_then(|at| self.long(at));
+            self.program.count = stated.filter(|&stated| stated != 0).map_or(0xffff, u64::from);
+        }
     }
 
     /// Its loadable segments, in table order.
     pub(crate) fn loads(&mut self, mut see: impl FnMut(LoadHeader)) {
         self.each_program_header(|elf, at, kind| {
             if kind == 1 {
-                let (flags, offset, address, size) =
-                    if elf.is_64 { (4, 8, 16, 32) } else { (24, 4, 8, 16) };
+                let [flags, offset, address, file_size, memory_size] = match elf.is_64 {
+                    true => [4, 8, 16, 32, 40],
+                    false => [24, 4, 8, 16, 20],
+                };
                 see(LoadHeader {
                     file_offset: elf.word(at.checked_add(offset)?)?,
                     svma: elf.word(at.checked_add(address)?)?,
-                    file_size: elf.word(at.checked_add(size)?)?,
+                    file_size: elf.word(at.checked_add(file_size)?)?,
+                    memory_size: elf.word(at.checked_add(memory_size)?)?,
                     execute: elf.long(at.checked_add(flags)?)? & 1 != 0,
                 });
             }
@@ -162,29 +204,29 @@ impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
 
     /// Its GNU build-id: from the program headers, as the loader sees it.
     pub(crate) fn build_id(&mut self) -> Option<Id> {
+        let mut left = MAX_NOTES;
         self.each_program_header(|elf, at, kind| {
             if kind != 4 {
                 return None;
             }
             let (offset, size, align) = if elf.is_64 { (8, 32, 48) } else { (4, 16, 28) };
             let start = elf.word(at.checked_add(offset)?)?;
-            let size = elf.word(at.checked_add(size)?)?.min(MAX_NOTES);
+            let size = elf.word(at.checked_add(size)?)?.min(left);
             let align = elf.word(at.checked_add(align)?)?;
+            left = left.saturating_sub(size);
             elf.build_id_in(start, start.checked_add(size)?, note_align(align))
         })
     }
 
     /// Where its `.symidx` section lies: file offset and bytes.
     pub(crate) fn embedded(&mut self) -> Option<(u64, u64)> {
-        let (table, stride, count) = self.section_headers;
         let (offset, size) = if self.is_64 { (24, 32) } else { (16, 20) };
-        let names = table.checked_add(self.names.checked_mul(stride)?)?;
+        let names = self.sections.at(self.names)?;
         let names = self.word(names.checked_add(offset)?)?;
-        for index in 1..count.min(MAX_HEADERS) {
-            let at = table.checked_add(index.checked_mul(stride)?)?;
+        for index in 1..self.sections.count.min(MAX_HEADERS) {
+            let at = self.sections.at(index)?;
             let name = names.checked_add(u64::from(self.long(at)?))?;
-            let mut wanted = EMBEDDED.iter().copied().chain([0]).zip(name..);
-            if wanted.all(|(byte, at)| self.bytes(at) == Some([byte])) {
+            if self.others.bytes(self.from, name) == Some(*EMBEDDED) {
                 let start = self.word(at.checked_add(offset)?)?;
                 return Some((start, self.word(at.checked_add(size)?)?));
             }
@@ -196,9 +238,9 @@ impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
         &mut self,
         mut see: impl FnMut(&mut Self, u64, u32) -> Option<T>,
     ) -> Option<T> {
-        let (table, stride, count) = self.program_headers;
-        for index in 0..count.min(MAX_HEADERS) {
-            let at = table.checked_add(index.checked_mul(stride)?)?;
+        let program = self.program;
+        for index in 0..program.count.min(MAX_HEADERS) {
+            let at = program.at(index)?;
             let kind = self.long(at)?;
             if let Some(found) = see(self, at, kind) {
                 return Some(found);
@@ -210,12 +252,12 @@ impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
     fn build_id_in(&mut self, start: u64, end: u64, align: u64) -> Option<Id> {
         let mut at = start;
         while at < end {
-            let name_size = u64::from(self.long(at)?);
-            let size = u64::from(self.long(at.checked_add(4)?)?);
-            let kind = self.long(at.checked_add(8)?)?;
+            let [name_size, size, kind] = self.note_header(at)?;
+            let (name_size, size) = (u64::from(name_size), u64::from(size));
             let name = at.checked_add(12)?;
             let data = padded(name.checked_add(name_size)?, at, align)?;
-            if kind == 3 && name_size == 4 && self.bytes(name) == Some(*b"GNU\0") {
+            if kind == 3 && name_size == 4 && self.others.bytes(self.from, name) == Some(*b"GNU\0")
+            {
                 let mut id = [0; crate::format::MAX_ID];
                 let length = usize::try_from(size).ok().filter(|&length| length <= id.len())?;
                 let bytes = id.get_mut(..length)?;
@@ -227,6 +269,16 @@ impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
             at = padded(data.checked_add(size)?, at, align)?;
         }
         None
+    }
+
+    /// Bytes of the name, bytes of the content, type.
+    fn note_header(&mut self, at: u64) -> Option<[u32; 3]> {
+        let mut fields = [0; 3];
+        for (field, from) in fields.iter_mut().zip([0, 4, 8]) {
+            let bytes = self.others.bytes(self.from, at.checked_add(from)?)?;
+            *field = if self.big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
+        }
+        Some(fields)
     }
 
     fn half(&mut self, at: u64) -> Option<u16> {
@@ -249,23 +301,8 @@ impl<'r, R: ReadAt + ?Sized> Elf<'r, R> {
     }
 
     fn bytes<const N: usize>(&mut self, at: u64) -> Option<[u8; N]> {
-        let [latest, other] = &mut self.windows;
-        if let Some(found) = latest.get(at) {
-            return Some(found);
-        }
-        core::mem::swap(latest, other);
-        if let Some(found) = latest.get(at) {
-            return Some(found);
-        }
-        latest.at = at & !HALF.wrapping_sub(1);
-        latest.filled = self.from.read_at(&mut latest.bytes, latest.at);
-        latest.get(at)
+        self.headers.bytes(self.from, at)
     }
-}
-
-/// The `n`th byte after the field with the size of a program header.
-fn sizes_at(sizes: u64, n: u64) -> u64 {
-    sizes.saturating_add(n)
 }
 
 /// Notes are padded to 4 bytes, or to 8 where their header says so.
@@ -280,19 +317,14 @@ fn padded(at: u64, base: u64, align: u64) -> Option<u64> {
 }
 
 /// The GNU build-id in the bytes of notes.
+#[cfg(not(target_vendor = "apple"))]
 pub(crate) fn build_id_in_notes(notes: &[u8]) -> Option<Id> {
-    let length = u64::try_from(notes.len()).ok()?;
-    let mut elf = Elf {
-        from: &notes,
-        windows: [Window::EMPTY; 2],
-        is_64: true,
-        big: cfg!(target_endian = "big"),
-        program_headers: (0, 0, 0),
-        section_headers: (0, 0, 0),
-        names: 0,
-    };
+    let length = u64::try_from(notes.len()).ok()?.min(MAX_NOTES);
     // `.note.gnu.property` is padded to 8 bytes in a segment of its own; a
     // build-id's 20 bytes come out the same either way.
-    elf.build_id_in(0, length.min(MAX_NOTES), 4)
-        .or_else(|| elf.build_id_in(0, length.min(MAX_NOTES), 8))
+    let mut elf = Elf::plain(&notes);
+    elf.build_id_in(0, length, 4).or_else(|| elf.build_id_in(0, length, 8))
 }
+
+#[cfg(test)]
+mod tests;

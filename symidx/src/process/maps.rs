@@ -11,6 +11,10 @@ pub struct Mapping<'t> {
     pub start: u64,
     /// Address after the last.
     pub end: u64,
+    /// True when it may be read.
+    pub readable: bool,
+    /// True when it may be written.
+    pub writable: bool,
     /// True for code.
     pub executable: bool,
     /// File offset of the first byte.
@@ -54,6 +58,8 @@ impl<'t> Mapping<'t> {
         Some(Self {
             start: hex(start)?,
             end: hex(end)?,
+            readable: permissions.first() == Some(&b'r'),
+            writable: permissions.get(1) == Some(&b'w'),
             executable: permissions.get(2) == Some(&b'x'),
             file_offset: hex(offset)?,
             device: hex(major)?.checked_shl(32)? | hex(minor)?,
@@ -63,6 +69,12 @@ impl<'t> Mapping<'t> {
     }
 
     /// The path of its file as it was when mapped, and whether it was unlinked since.
+    ///
+    /// ```
+    /// let line = b"400000-401000 r-xp 00000000 08:01 42 /bin/app (deleted)";
+    /// let mapping = symidx::process::Mapping::parse(line).unwrap();
+    /// assert_eq!(mapping.path(), (&b"/bin/app"[..], true));
+    /// ```
     #[must_use]
     pub fn path(&self) -> (&'t [u8], bool) {
         match self.name.strip_suffix(DELETED) {
@@ -71,12 +83,25 @@ impl<'t> Mapping<'t> {
         }
     }
 
+    /// True where nothing may be done: room that a loader keeps between segments.
+    pub(crate) fn is_closed(&self) -> bool {
+        !(self.readable || self.writable || self.executable)
+    }
+
+    /// True for memory that may be the end of a segment: what a file has no
+    /// bytes for, or code that was moved to large pages. The heap may begin in
+    /// the same mapping as the program's own memory ends.
+    pub(crate) fn may_be_segment(&self) -> bool {
+        self.inode == 0 && (matches!(self.name, [] | b"[heap]") || self.name.starts_with(b"[anon:"))
+    }
+
     /// Shared memory and device mappings have a path, but no file that holds symbols.
     pub(crate) fn content(&self) -> Content {
         match self.name {
             b"[vdso]" => Content::Vdso,
             [] | [b'[', ..] | [b'/', b'/', ..] => Content::Anonymous,
-            [b'/', b'd', b'e', b'v', b'/', ..] | [b'/', b'S', b'Y', b'S', b'V', ..] => {
+            name if name.starts_with(b"/SYSV") => Content::Anonymous,
+            name if name.starts_with(b"/dev/") && !name.starts_with(b"/dev/shm/") => {
                 Content::Anonymous
             }
             name if name.starts_with(b"/memfd:") && self.inode == 0 => Content::Anonymous,
@@ -153,54 +178,4 @@ pub(crate) fn hex(digits: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-
-    #[test]
-    fn a_line_is_read_whole() {
-        let line =
-            b"7f0000015000-7f0000025000 r-xp 00002000 08:01 42     /a dir/b\\012c.so (deleted)";
-        let mapping = Mapping::parse(line).unwrap();
-        assert_eq!((mapping.start, mapping.end), (0x7f00_0001_5000, 0x7f00_0002_5000));
-        assert!(mapping.executable);
-        assert_eq!((mapping.file_offset, mapping.device, mapping.inode), (0x2000, 8 << 32 | 1, 42));
-        assert_eq!(mapping.path(), (&b"/a dir/b\\012c.so"[..], true));
-        assert_eq!(unescape(mapping.path().0), b"/a dir/b\nc.so");
-        assert_eq!(mapping.content(), Content::File);
-    }
-
-    #[test]
-    fn what_holds_no_file_is_told_apart() {
-        for (name, content) in [
-            ("[vdso]", Content::Vdso),
-            ("[heap]", Content::Anonymous),
-            ("", Content::Anonymous),
-            ("//anon", Content::Anonymous),
-            ("/dev/zero (deleted)", Content::Anonymous),
-            ("/SYSV00000000 (deleted)", Content::Anonymous),
-            ("/lib/x.so", Content::File),
-        ] {
-            let line = std::format!("10-20 r-xp 0 00:00 7    {name}");
-            assert_eq!(Mapping::parse(line.as_bytes()).unwrap().content(), content, "{name}");
-        }
-    }
-
-    #[test]
-    fn other_text_is_refused_with_its_line() {
-        let text = b"10-20 r-xp 0 00:00 0 \n\n20-30 r-xp zz 00:00 0\n";
-        let all: std::vec::Vec<_> = mappings(text).collect();
-        assert_eq!(all.len(), 2);
-        assert_eq!(all.get(1).copied().unwrap(), Err(MapsError { line: 3 }));
-        for line in [
-            "",
-            "10",
-            "10-20",
-            "+10-20 r 0 0:0 0",
-            "10-20 r 0 0:0 -1",
-            "10-1ffffffffffffffff0 r 0 0:0 0",
-        ] {
-            assert!(Mapping::parse(line.as_bytes()).is_none(), "{line}");
-        }
-    }
-}
+mod tests;

@@ -13,43 +13,51 @@
 //! does neither and takes no lock: it may run in a signal handler, or inside
 //! an allocator.
 //!
-//! # Symbolize in your profiler in 20 lines
+#![doc = include_str!("../../PROFILERS.md")]
 //!
-//! ```
-//! use std::sync::Arc;
-//! use symidx::process::{Modules, Resolver, Store};
+//! # What may be called where
 //!
-//! // At start, and outside signal handlers: which files are mapped here.
-//! // SAFETY: indexes are replaced by rename only (`symidx build` does).
-//! let store = Arc::new(unsafe { Store::mapped() });
-//! let mut resolver = Resolver::new(Modules::capture(), store);
+//! | call | heap | locks | system calls | signal handler, allocator hook |
+//! |---|---|---|---|---|
+//! | [`Resolver::lookup`], [`frames`](Resolver::frames), [`batch`](Resolver::batch), the same for return addresses; what they return | no | no | no | yes |
+//! | [`Modules::find`], [`iter`](Modules::iter), [`get`](Modules::get), [`spans`](Modules::spans); [`Module`], [`Located`] | no | no | no | yes |
+//! | [`Resolver::missing`], [`index`](Resolver::index), [`Unknown`], [`Missing`], [`Statistics`], printed or not | no | no | no | yes |
+//! | [`Modules::changed`], [`Resolver::update`] when nothing changed: this process | no | the loader's | no | no |
+//! | … another process | yes | no | yes | no |
+//! | [`Resolver::open_for`], [`open_all`](Resolver::open_all): a store that maps | no | the store's | yes | no: the locks |
+//! | … a store that reads | each index | the store's | yes | no |
+//! | [`Store::evict`], [`evict_unused`](Store::evict_unused) | no | the store's | yes | no |
+//! | [`Store::open_count`], [`open_bytes`](Store::open_bytes) | no | the store's | no | no |
+//! | [`Store::forget_missing`] | no | no | no | yes |
+//! | [`Modules::capture`], [`from_pid`](Modules::from_pid), [`again`](Modules::again) | yes | the loader's | yes | no |
+//! | [`Resolver::new`], [`update`](Resolver::update) after a change, [`budget`](Resolver::budget), [`Store::find`] | yes | the store's | yes | no |
 //!
-//! // When a profile is wanted: notice dlopen, open what the stacks need.
-//! let stack = [std::process::exit as *const () as usize as u64];
-//! resolver.update()?;
-//! resolver.open_for(&stack);
-//! for (depth, &address) in stack.iter().enumerate() {
-//!     // The innermost entry is where the thread is; the others are return addresses.
-//!     let found = if depth == 0 { resolver.frames(address) } else { resolver.frames_return(address) };
-//!     match found {
-//!         Ok(found) => for frame in found.frames().flatten() {
-//!             println!("{:?} {:?}", frame.function(), frame.line());
-//!         },
-//!         Err(reason) => println!("{address:#x} [{}]", reason.name()),
-//!     }
-//! }
-//! # Ok::<(), std::io::Error>(())
-//! ```
+//! A lookup in an index that is mapped may wait for the disk: a page that was
+//! not read yet, or that the system took back. A handler must not run while the
+//! same thread changes the resolver: keep it behind a pointer that is swapped
+//! whole, and drop the old one outside.
+//!
+//! An index whose file is edited or truncated while it is mapped breaks the
+//! promise of [`Store::mapped`]; where nobody can make it, use [`Store::read`].
+//! An index that is open stays the one it is when its file is replaced by
+//! rename: see [`Store::evict`].
 //!
 //! Run-time addresses are plain `u64`: as in a stack trace or `/proc/PID/maps`.
 
+#[cfg(any(target_vendor = "apple", test))]
+mod apple;
 mod budget;
 #[cfg(not(target_vendor = "apple"))]
 mod capture;
 mod elf;
 mod id;
+mod image;
+mod lookup;
+#[cfg(any(target_vendor = "apple", test))]
+pub(crate) mod macho;
 mod maps;
 mod modules;
+mod resolved;
 mod resolver;
 mod store;
 mod target;
@@ -59,6 +67,7 @@ pub use budget::{Budget, ModuleBudget};
 pub use id::Id;
 pub use maps::{Mapping, MapsError};
 pub use modules::{Located, Module, ModuleKind, Modules};
-pub use resolver::{Resolved, ResolvedFrames, Resolver};
+pub use resolved::{Resolved, ResolvedFrames};
+pub use resolver::Resolver;
 pub use store::{Missing, Store, Unusable, Where, user_cache};
 pub use unknown::{Statistics, Unknown};

@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 use crate::address::{FileOffset, Svma};
+#[cfg(target_vendor = "apple")]
+use crate::process::apple::own;
+use crate::process::budget::ALLOCATION;
+#[cfg(not(target_vendor = "apple"))]
+use crate::process::capture::own;
 use crate::process::id::Id;
 
 /// What a module is.
@@ -28,6 +33,8 @@ pub struct Module {
     pub(crate) kind: ModuleKind,
     pub(crate) path: PathBuf,
     pub(crate) file: PathBuf,
+    /// Where the file lies or lay, reached from here; `None` = `file` says it.
+    pub(crate) place: Option<PathBuf>,
     pub(crate) id: Option<Id>,
     pub(crate) inode: Option<u64>,
     pub(crate) start: u64,
@@ -48,6 +55,12 @@ impl Module {
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    /// Where an index beside the file lies, without its suffix: the file's
+    /// place, also when the file itself is reached in another way.
+    pub(crate) fn place(&self) -> &Path {
+        self.place.as_deref().unwrap_or(&self.file)
     }
 
     /// What it is.
@@ -141,9 +154,12 @@ impl<'m> Located<'m> {
 /// Where modules come from, so that changes can be noticed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
-    /// This process.
+    /// This process, where objects are ELF files.
     #[cfg(not(target_vendor = "apple"))]
     Own(crate::sys::loader::Generation),
+    /// This process, where they are Mach-O images.
+    #[cfg(any(target_vendor = "apple", test))]
+    Images(crate::sys::dyld::Generation),
     /// Another process, and a hash of its maps.
     Process { pid: u32, digest: u64 },
     /// A text: it never changes.
@@ -178,6 +194,23 @@ pub struct Modules {
 }
 
 impl Modules {
+    /// The modules of this process: the program, its shared objects, the vDSO,
+    /// each with bias, file offsets and build-id or UUID.
+    ///
+    /// Takes the loader's lock and allocates: call it outside signal handlers
+    /// and allocator hooks, and again when [`Modules::changed`] says so.
+    ///
+    /// ```
+    /// let modules = symidx::process::Modules::capture();
+    /// for module in &modules {
+    ///     println!("{:x?} {} {:?}", module.range(), module.path().display(), module.id());
+    /// }
+    /// ```
+    #[must_use]
+    pub fn capture() -> Self {
+        own()
+    }
+
     /// From spans in any order; the later one of two that overlap wins.
     pub(crate) fn new(spans: Vec<Span>, modules: Vec<Module>, origin: Origin) -> Self {
         let spans = settle(spans);
@@ -186,6 +219,14 @@ impl Modules {
     }
 
     /// The module that holds a run-time address, and where in it that is.
+    ///
+    /// ```
+    /// let text = b"400000-401000 r-xp 00000000 08:01 42 /bin/app\n";
+    /// let modules = symidx::process::Modules::from_maps(text)?;
+    /// assert_eq!(modules.find(0x400010).unwrap().module().path().to_str(), Some("/bin/app"));
+    /// assert!(modules.find(0x401000).is_none());
+    /// # Ok::<(), symidx::process::MapsError>(())
+    /// ```
     #[must_use]
     pub fn find(&self, address: u64) -> Option<Located<'_>> {
         let after = self.starts.partition_point(|&start| start <= address);
@@ -226,8 +267,11 @@ impl Modules {
     /// Bytes of heap it holds.
     pub(crate) fn own_bytes(&self) -> usize {
         let paths = self.modules.iter().fold(0usize, |sum, module| {
+            let place = module.place.as_ref().map_or(0, PathBuf::capacity);
             let both = module.path.capacity().saturating_add(module.file.capacity());
             sum.saturating_add(both)
+                .saturating_add(place)
+                .saturating_add(ALLOCATION.saturating_mul(3))
         });
         paths
             .saturating_add(self.starts.capacity().saturating_mul(size_of::<u64>()))
@@ -247,6 +291,13 @@ impl<'m> IntoIterator for &'m Modules {
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
+}
+
+/// A segment's span in two: what the file holds, and the memory behind it,
+/// which has no file offsets.
+pub(crate) fn file_and_memory(span: Span, file_size: u64) -> [Span; 2] {
+    let between = span.start.saturating_add(file_size).min(span.end);
+    [Span { end: between, ..span }, Span { start: between, file_offset: None, ..span }]
 }
 
 /// The spans sorted, none overlapping: where two do, the later one in the list
@@ -290,31 +341,4 @@ impl Span {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::arithmetic_side_effects)]
-    use super::*;
-    use proptest::prelude::*;
-
-    fn span(start: u64, end: u64, module: u32) -> Span {
-        Span { start, end, module, bias: None, file_offset: Some(start), executable: false }
-    }
-
-    proptest! {
-        #[test]
-        fn the_last_span_that_covers_an_address_wins(
-            ranges in proptest::collection::vec((0u64..40, 0u64..20), 0..12)
-        ) {
-            let spans: Vec<Span> = (0u32..).zip(&ranges)
-                .map(|(module, &(start, size))| span(start, start + size, module)).collect();
-            let settled = settle(spans.clone());
-            prop_assert!(settled.iter().zip(settled.iter().skip(1)).all(|(a, b)| a.end <= b.start));
-            for address in 0..64 {
-                let slow = spans.iter().rev().find(|s| (s.start..s.end).contains(&address));
-                let fast = settled.iter().find(|s| (s.start..s.end).contains(&address));
-                prop_assert_eq!(slow.map(|s| s.module), fast.map(|s| s.module));
-                let offset = fast.map(|s| s.file_offset.unwrap() + (address - s.start));
-                prop_assert_eq!(offset, fast.map(|_| address));
-            }
-        }
-    }
-}
+mod tests;

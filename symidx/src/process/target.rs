@@ -9,13 +9,16 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 use crate::process::elf::{Elf, LoadHeader, ReadAt};
+use crate::process::id::Id;
+use crate::process::image::{biases, memory_spans};
 use crate::process::maps::{self, Content, Mapping, MapsError};
 use crate::process::modules::{Module, ModuleKind, Modules, Origin, Span};
+use crate::sys::open::open_regular;
 
 impl Modules {
     /// The modules of a process that runs.
@@ -25,7 +28,8 @@ impl Modules {
     ///
     /// # Errors
     /// When `/proc/PID/maps` cannot be read: no such process, or one of
-    /// somebody else.
+    /// somebody else. A process that has ended but was not waited for has no
+    /// modules, and neither has a thread of the kernel.
     ///
     /// ```
     /// let modules = symidx::process::Modules::from_pid(std::process::id())?;
@@ -34,7 +38,7 @@ impl Modules {
     /// ```
     pub fn from_pid(pid: u32) -> io::Result<Self> {
         let directory = PathBuf::from(std::format!("/proc/{pid}"));
-        let text = std::fs::read(directory.join("maps"))?;
+        let text = read_maps(pid)?;
         let target = Target { memory: File::open(directory.join("mem")).ok(), directory };
         let (spans, modules) = gather(&text, Some(&target))
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
@@ -74,9 +78,9 @@ impl Modules {
         Ok(match self.origin() {
             #[cfg(not(target_vendor = "apple"))]
             Origin::Own(then) => crate::sys::loader::generation() != then,
-            Origin::Process { pid, digest: then } => {
-                digest(&std::fs::read(std::format!("/proc/{pid}/maps"))?) != then
-            }
+            #[cfg(any(target_vendor = "apple", test))]
+            Origin::Images(then) => crate::sys::dyld::generation() != then,
+            Origin::Process { pid, digest: then } => digest(&read_maps(pid)?) != then,
             Origin::Text => false,
         })
     }
@@ -85,20 +89,47 @@ impl Modules {
     ///
     /// # Errors
     /// As [`Modules::from_pid`].
+    ///
+    /// ```
+    /// let modules = symidx::process::Modules::capture();
+    /// let now = if modules.changed()? { modules.again()? } else { modules };
+    /// # assert!(!now.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn again(&self) -> io::Result<Self> {
         match self.origin() {
             #[cfg(not(target_vendor = "apple"))]
             Origin::Own(_) => Ok(Self::capture()),
+            #[cfg(any(target_vendor = "apple", test))]
+            Origin::Images(_) => Ok(crate::process::apple::own()),
             Origin::Process { pid, .. } => Self::from_pid(pid),
             Origin::Text => Ok(self.clone()),
         }
     }
 }
 
+fn read_maps(pid: u32) -> io::Result<Vec<u8>> {
+    std::fs::read(std::format!("/proc/{pid}/maps")).map_err(|error| {
+        let what = match error.kind() {
+            io::ErrorKind::NotFound => "no such process; it may have ended",
+            io::ErrorKind::PermissionDenied => {
+                "somebody else's process; run as its user or as root"
+            }
+            // It ended between opening and reading.
+            _ if error.raw_os_error() == Some(libc::ESRCH) => "a process that has just ended",
+            _ => return error,
+        };
+        let text = std::format!(
+            "process {pid}: expected a process with readable /proc/{pid}/maps, found {what}"
+        );
+        io::Error::new(error.kind(), text)
+    })
+}
+
 /// A process that can be looked at.
-struct Target {
-    directory: PathBuf,
-    memory: Option<File>,
+pub(super) struct Target {
+    pub(super) directory: PathBuf,
+    pub(super) memory: Option<File>,
 }
 
 /// FNV-1a over the mappings of files: heaps that grow are no change.
@@ -141,34 +172,51 @@ fn gather(text: &[u8], target: Option<&Target>) -> Result<(Vec<Span>, Vec<Module
             held.push(mapping);
         }
     }
+    let mut free: Vec<Mapping<'_>> =
+        mappings.iter().flatten().filter(|mapping| mapping.may_be_segment()).copied().collect();
+    free.sort_unstable_by_key(|mapping| mapping.start);
+    let mut memory = Vec::new();
+    let mut left = mappings.iter().fold(64usize, |sum, held| sum.saturating_add(held.len()));
     for (number, (module, held)) in (0u32..).zip(modules.iter_mut().zip(&mappings)) {
         let loads = match (module.kind, target) {
             (ModuleKind::File | ModuleKind::Vdso, Some(target)) => headers(module, held, target),
             _ => Vec::new(),
         };
-        spans.extend(held.iter().map(|mapping| Span {
-            start: mapping.start,
-            end: mapping.end,
-            module: number,
-            bias: bias_of(mapping, &loads),
-            file_offset: (module.kind != ModuleKind::Anonymous).then_some(mapping.file_offset),
-            executable: mapping.executable,
+        let biases = biases(held, &loads);
+        spans.extend(held.iter().zip(&biases).map(|(mapping, &bias)| {
+            Span {
+                start: mapping.start,
+                end: mapping.end,
+                module: number,
+                bias,
+                file_offset: (module.kind != ModuleKind::Anonymous && !mapping.is_closed())
+                    .then_some(mapping.file_offset),
+                executable: mapping.executable,
+            }
         }));
+        for span in memory_spans(number, held, &biases, &loads, &free, &mut left) {
+            module.end = module.end.max(span.end);
+            memory.push(span);
+        }
     }
+    // Later spans win: these take their part of memory without a file.
+    spans.append(&mut memory);
     Ok((spans, modules))
 }
 
 fn of_mapping(mapping: &Mapping<'_>, kind: ModuleKind, target: Option<&Target>) -> Module {
-    let (path, deleted) = mapping.path();
-    let path = PathBuf::from(OsStr::from_bytes(&maps::unescape(path)));
-    let file = match target.filter(|_| kind == ModuleKind::File) {
-        Some(target) => target.reach(&path, mapping, deleted),
-        None => path.clone(),
+    let Reached { path, file, place } = match target.filter(|_| kind == ModuleKind::File) {
+        Some(target) => target.reach(mapping),
+        None => {
+            let path = to_path(&maps::unescape(mapping.path().0));
+            Reached { file: path.clone(), path, place: None }
+        }
     };
     Module {
         kind,
         path,
         file,
+        place,
         id: None,
         inode: Some(mapping.inode).filter(|&inode| inode != 0),
         start: mapping.start,
@@ -176,54 +224,80 @@ fn of_mapping(mapping: &Mapping<'_>, kind: ModuleKind, target: Option<&Target>) 
     }
 }
 
+/// A mapped file: its path there, from here, and its place where another one
+/// may be by now.
+pub(super) struct Reached {
+    pub(super) path: PathBuf,
+    pub(super) file: PathBuf,
+    pub(super) place: Option<PathBuf>,
+}
+
 impl Target {
-    /// A path from here to the file that a process mapped: through its root
-    /// directory if the mapped file is still there, else through the mapping.
-    fn reach(&self, path: &Path, mapping: &Mapping<'_>, deleted: bool) -> PathBuf {
-        let within = self.directory.join("root").join(path.strip_prefix("/").unwrap_or(path));
-        // Overlay file systems state other devices, and some other inodes, than
-        // the kernel does in maps: what must be there is the path.
-        let there = !deleted && within.exists();
-        if there && within.metadata().is_ok_and(|found| found.ino() == mapping.inode) {
-            return within;
+    /// A file's path, and one from here to the very file that a process
+    /// mapped: through its root directory if it is still there, else as the
+    /// program it runs, else through the mapping, which needs privileges.
+    pub(super) fn reach(&self, mapping: &Mapping<'_>) -> Reached {
+        let is_mapped = |path: &Path| path.metadata().is_ok_and(|at| at.ino() == mapping.inode);
+        // A name may end in ` (deleted)`, or hold `\012`, without any meaning.
+        for name in [maps::unescape(mapping.name), mapping.name.to_vec()] {
+            let path = to_path(&name);
+            let within = self.within(&path);
+            if is_mapped(&within) {
+                return Reached { path, file: within, place: None };
+            }
         }
-        let mapped = self.directory.join("map_files").join(std::format!(
-            "{:x}-{:x}",
-            mapping.start,
-            mapping.end
-        ));
-        if there && !mapped.exists() { within } else { mapped }
+        let (name, deleted) = mapping.path();
+        let path = to_path(&maps::unescape(name));
+        let within = self.within(&path);
+        let program = self.directory.join("exe");
+        if is_mapped(&program) {
+            return Reached { path, file: program, place: Some(within) };
+        }
+        let range = std::format!("{:x}-{:x}", mapping.start, mapping.end);
+        let mapped = self.directory.join("map_files").join(range);
+        // Overlay file systems state other inodes than the kernel does in maps.
+        match !deleted && !mapped.exists() && within.exists() {
+            true => Reached { path, file: within, place: None },
+            false => Reached { path, file: mapped, place: Some(within) },
+        }
     }
+
+    fn within(&self, path: &Path) -> PathBuf {
+        self.directory.join("root").join(path.strip_prefix("/").unwrap_or(path))
+    }
+}
+
+fn to_path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
 }
 
 /// Fills in the module's build-id; returns its loadable segments.
 fn headers(module: &mut Module, held: &[Mapping<'_>], target: &Target) -> Vec<LoadHeader> {
     let mut loads = Vec::new();
-    let mut read = |from: &dyn ReadAt| {
+    let mut read = |from: &dyn ReadAt, id: &mut Option<Id>| {
         let Some(mut elf) = Elf::open(from) else { return false };
         elf.loads(|load| loads.push(load));
-        module.id = elf.build_id();
+        *id = elf.build_id();
         true
     };
     if let Some(memory) = &target.memory
-        && read(&Mapped { memory, held })
+        && read(&Mapped { memory, held }, &mut module.id)
     {
         return loads;
     }
     if module.kind == ModuleKind::File
-        && let Some(file) = open_regular(&module.file)
+        && let Some(file) = open_mapped(module)
     {
-        read(&file);
+        read(&file, &mut module.id);
     }
     loads
 }
 
-/// Opens a regular file; never waits for a pipe to be written to.
-pub(crate) fn open_regular(path: &Path) -> Option<File> {
-    let mut options = std::fs::OpenOptions::new();
-    let file =
-        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY).open(path).ok()?;
-    file.metadata().is_ok_and(|metadata| metadata.is_file()).then_some(file)
+/// Opens a module's file, if what is there now is the file that was mapped.
+pub(crate) fn open_mapped(module: &Module) -> Option<File> {
+    let file = open_regular(&module.file).ok()?;
+    let inode = file.metadata().ok()?.ino();
+    module.inode.is_none_or(|mapped| mapped == inode).then_some(file)
 }
 
 /// A file's bytes as far as a process has them mapped.
@@ -244,22 +318,4 @@ impl ReadAt for Mapped<'_> {
         let room = buffer.len().min(left);
         buffer.get_mut(..room).map_or(0, |buffer| ReadAt::read_at(self.memory, buffer, at))
     }
-}
-
-/// By how much a mapping's svmas were moved: the segment that holds its file
-/// offset tells. Text and data may share a page of the file: the mapping's
-/// permission says which of them is meant.
-fn bias_of(mapping: &Mapping<'_>, loads: &[LoadHeader]) -> Option<u64> {
-    // A segment is mapped from the page that its first byte lies in.
-    let page = |offset: u64| offset & !0xfff;
-    let size = mapping.end.checked_sub(mapping.start)?;
-    let mut holding = loads.iter().filter(|load| {
-        let end = load.file_offset.saturating_add(load.file_size);
-        page(load.file_offset) <= mapping.file_offset.saturating_add(size.saturating_sub(1))
-            && mapping.file_offset < end
-    });
-    let same = |load: &&LoadHeader| load.execute == mapping.executable;
-    let load = holding.clone().find(same).or_else(|| holding.next())?;
-    let svma = load.svma.wrapping_add(mapping.file_offset.wrapping_sub(load.file_offset));
-    Some(mapping.start.wrapping_sub(svma))
 }

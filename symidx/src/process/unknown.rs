@@ -23,6 +23,9 @@ pub enum Unknown {
     UnusableIndex,
     /// Opening the module's index would go past the store's bounds.
     OverBudget,
+    /// The module's index is of a relocatable file (`.o`, `.ko`), whose sections
+    /// get their addresses when it is loaded.
+    NotPlaced,
     /// The module's index has no symbol there.
     Gap,
     /// The index is damaged there.
@@ -30,7 +33,7 @@ pub enum Unknown {
 }
 
 /// Every reason, in the order of [`Statistics::unknown`].
-const REASONS: [(&str, &str); 9] = [
+const REASONS: [(&str, &str); 10] = [
     ("no module", "no module holds the address"),
     ("anonymous", "memory without a file"),
     ("not opened", "the module's index was not opened"),
@@ -38,6 +41,10 @@ const REASONS: [(&str, &str); 9] = [
     ("stale index", "the module's index is of another build; build it again"),
     ("unusable index", "the module's index cannot be opened"),
     ("over budget", "the module's index would go past the memory bound"),
+    (
+        "not placed",
+        "the index is of a relocatable file; look up by section, or build it with its sections placed",
+    ),
     ("gap", "no symbol covers the address"),
     ("corrupt", "the module's index is damaged; build it again"),
 ];
@@ -62,8 +69,9 @@ impl Unknown {
             Self::StaleIndex => 4,
             Self::UnusableIndex => 5,
             Self::OverBudget => 6,
-            Self::Gap => 7,
-            Self::Corrupt(_) => 8,
+            Self::NotPlaced => 7,
+            Self::Gap => 8,
+            Self::Corrupt(_) => 9,
         }
     }
 }

@@ -148,6 +148,18 @@ impl Access {
         !self.mapped
     }
 
+    /// Bytes of memory that an index of `size` bytes from `offset` on needs at
+    /// most: whole pages where it is mapped.
+    pub(crate) fn room(self, offset: u64, size: u64) -> u64 {
+        if !self.mapped {
+            return size;
+        }
+        let page = crate::sys::open::page_size();
+        let before = offset.checked_rem(page).unwrap_or(0);
+        let bytes = size.saturating_add(before);
+        bytes.checked_next_multiple_of(page).unwrap_or(u64::MAX)
+    }
+
     /// The index in `size` bytes from `offset` on.
     pub(crate) fn open(
         self,
@@ -161,15 +173,31 @@ impl Access {
             return Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof).into());
         };
         if !self.mapped || size == 0 {
-            let mut bytes = std::vec![0; size];
-            std::os::unix::fs::FileExt::read_exact_at(file, &mut bytes, offset)?;
-            return Index::from_vec(bytes);
+            return read(file, offset, size);
         }
         // SAFETY: whoever made a store that maps promised that the files do not change.
         #[allow(unsafe_code)]
         let map = unsafe { memmap2::MmapOptions::new().offset(offset).len(size).map(file) }?;
         Index::from_map(map)
     }
+}
+
+/// Reads an index; a file that is none is refused by its first bytes, before
+/// there is memory for the rest: a file may seem larger than any disk.
+#[cfg(all(feature = "process", unix))]
+fn read(file: &std::fs::File, offset: u64, size: usize) -> Result<Index<'static>, OpenError> {
+    use std::os::unix::fs::FileExt as _;
+    let mut first = [0; size_of::<crate::format::Header>()];
+    let head = first.get_mut(..size.min(size_of::<crate::format::Header>())).unwrap_or_default();
+    file.read_exact_at(head, offset)?;
+    crate::open::check_header(head, u64::try_from(size).unwrap_or(u64::MAX))?;
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(size)
+        .map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
+    bytes.resize(size, 0);
+    file.read_exact_at(&mut bytes, offset)?;
+    Index::from_vec(bytes)
 }
 
 #[cfg(all(feature = "process", unix))]
@@ -181,7 +209,8 @@ impl crate::process::Store {
     /// As [`Index::map`]: while an index is open, no process may change or
     /// truncate its file. `symidx build` replaces files by rename and never
     /// edits them. Where others may write to the places of the store, use
-    /// [`Store::read`](crate::process::Store::read).
+    /// [`Store::read`](crate::process::Store::read): somebody else's process
+    /// has the places beside and in its binaries in its own hands.
     ///
     /// ```
     /// // SAFETY: indexes are replaced by rename only.

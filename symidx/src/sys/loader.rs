@@ -8,6 +8,10 @@
 use core::ffi::{CStr, c_int, c_void};
 use core::slice;
 
+// Not every system's `libc` has these two.
+const PF_X: u32 = 1;
+const PF_R: u32 = 4;
+
 /// How often objects were loaded and unloaded so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Generation {
@@ -24,6 +28,8 @@ pub(crate) struct Load {
     pub(crate) size: u64,
     /// File offset of its first byte.
     pub(crate) file_offset: u64,
+    /// Bytes in the file.
+    pub(crate) file_size: u64,
     pub(crate) execute: bool,
 }
 
@@ -59,7 +65,8 @@ impl<'o> Object<'o> {
             start: bias.wrapping_add(wide(header.p_vaddr)),
             size: wide(header.p_memsz),
             file_offset: wide(header.p_offset),
-            execute: header.p_flags & libc::PF_X != 0,
+            file_size: wide(header.p_filesz),
+            execute: header.p_flags & PF_X != 0,
         })
     }
 
@@ -72,7 +79,7 @@ impl<'o> Object<'o> {
             let held = object.of_type(libc::PT_LOAD).any(|load| {
                 let from = wide(load.p_vaddr);
                 // What is past the file's bytes is no note, and may not be mapped.
-                load.p_flags & libc::PF_R != 0
+                load.p_flags & PF_R != 0
                     && from <= start
                     && from.checked_add(wide(load.p_filesz)).is_some_and(|to| end <= to)
             });

@@ -2,16 +2,21 @@
 //! loader says about this process.
 //!
 //! [`Held`] wraps the view of every index; `files` holds the bytes of indexes
-//! that own them; `loader` asks `dl_iterate_phdr`, `dyld` the loader of macOS.
+//! that own them; `loader` asks `dl_iterate_phdr`, `dyld` the loader of macOS;
+//! `open` opens files without heap.
 //! Nothing here reads an index.
 
 use core::mem::MaybeUninit;
 use core::ops::Deref;
 
+#[cfg(all(feature = "process", unix, any(target_vendor = "apple", test)))]
+pub(crate) mod dyld;
 #[cfg(feature = "std")]
 mod files;
 #[cfg(all(feature = "process", unix, not(target_vendor = "apple")))]
 pub(crate) mod loader;
+#[cfg(all(feature = "process", unix))]
+pub(crate) mod open;
 #[cfg(all(feature = "process", unix))]
 pub(crate) use files::Access;
 #[cfg(feature = "std")]

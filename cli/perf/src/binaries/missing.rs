@@ -54,8 +54,11 @@ pub enum NotHere {
     },
     /// A kernel module: the kernel's list of symbols has its names.
     WithTheKernel,
-    /// A program's code for itself: `/tmp/perf-PID.map` has its names, or nothing has.
-    Jit,
+    /// A program's code for itself, and it left no map of it.
+    Jit {
+        /// Where the map would be.
+        map: PathBuf,
+    },
     /// Code that the kernel made, whose only symbol the profile states.
     NamesItself,
     /// Memory that was never in a file.
@@ -77,7 +80,7 @@ impl NotHere {
             Self::Kernel { .. } => "no kernel symbols",
             Self::Vdso { .. } => "no vdso",
             Self::WithTheKernel => "with the kernel",
-            Self::Jit => "made at run time",
+            Self::Jit { .. } => "no map of run-time code",
             Self::NamesItself => "names itself",
             Self::Memory => "memory",
             Self::TooMany => "too many files",
@@ -87,10 +90,7 @@ impl NotHere {
     /// True when there is nothing to index by its nature: nobody needs to do anything.
     #[must_use]
     pub fn is_by_nature(&self) -> bool {
-        matches!(
-            self,
-            Self::WithTheKernel | Self::Jit | Self::NamesItself | Self::Memory | Self::TooMany
-        )
+        matches!(self, Self::WithTheKernel | Self::NamesItself | Self::Memory | Self::TooMany)
     }
 }
 
@@ -141,8 +141,10 @@ impl fmt::Display for NotHere {
                 "expected a build-id of the recorded vDSO, found none; record it again with this perf",
             ),
             Self::WithTheKernel => f.write_str("the kernel's list of symbols has its names"),
-            Self::Jit => f.write_str(
-                "code made at run time; /tmp/perf-PID.map has its names if the program wrote one (node: --perf-basic-prof)",
+            Self::Jit { map } => write!(
+                f,
+                "expected a map of code made at run time at {}, found none of this user or root; let the program write one (node: --perf-basic-prof)",
+                map.display()
             ),
             Self::NamesItself => f.write_str("the profile itself has its name"),
             Self::Memory => f.write_str("memory that was never in a file"),

@@ -117,7 +117,6 @@ fn what_was_never_a_file_is_told_by_its_nature() {
         (b"/memfd:x (deleted)".as_slice(), DsoKind::File, "memory"),
         (b"anon_inode:[io_uring]", DsoKind::File, "memory"),
         (b"[heap]", DsoKind::Memory, "memory"),
-        (b"[jit]", DsoKind::Jit, "made at run time"),
         (b"[nf_tables]", DsoKind::Module, "with the kernel"),
         (b"bpf_prog_1", DsoKind::Ksymbol, "names itself"),
     ] {
@@ -158,6 +157,7 @@ fn every_reason_says_what_was_expected_in_one_line() {
         NotHere::NoSuchBuild { path: path.clone(), id },
         NotHere::NoFile { path: path.clone() },
         NotHere::Deleted { path: path.clone() },
+        NotHere::Jit { map: path.clone() },
         NotHere::OnlyDebugFile { id, debug: path },
         NotHere::Kernel { id: Some(id) },
         NotHere::Kernel { id: None },

@@ -49,12 +49,14 @@ pub(super) struct Plan {
 
 /// A row for each DSO, those with the most frames first.
 pub(super) fn plan(inventory: &Inventory, binaries: &Binaries, options: &IndexOptions) -> Plan {
-    let mut used: Vec<&DsoUse> =
-        inventory.dsos.iter().filter(|used| options.unused || used.frames != 0).collect();
+    let wanted = inventory.dsos.iter().filter(|used| options.unused || used.frames != 0);
+    let (jit, mut used): (Vec<_>, Vec<_>) =
+        wanted.cloned().partition(|used| used.dso.kind == DsoKind::Jit);
+    used.extend(jit.iter().flat_map(|used| inventory.processes(used)));
     used.sort_by_key(|used| Reverse(used.frames));
     let mut plan = Plan::default();
     let mut taken: HashMap<PathBuf, usize> = HashMap::new();
-    for used in used {
+    for used in &used {
         let row = plan.row(used, binaries, options, &mut taken);
         plan.rows.push(row);
     }

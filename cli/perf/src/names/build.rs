@@ -1,90 +1,129 @@
-//! Building an index that is missing, into a store.
+//! Indexes that are missing: built when an address first needs one, or why not.
 //!
-//! In: a file. Out: its index at `DIR/.build-id/xx/yyyy.symidx`, and for a file without
-//! an id the link by which [`symidx::process::Store`] finds it. Never overwrites a
-//! richer index of the same build.
+//! In: a DSO. Out: the path of its index. When the profile is a file, the first DSO that
+//! needs a build has all of them built, side by side; in a pipe each is built by itself.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use symidx_indexer::input::{self, ReadOptions};
-use symidx_indexer::model::Store;
-use symidx_indexer::{BuildOptions, build_file, hex};
+use symidx_indexer::store::{FileState, Kind, place};
+use symidx_indexer::{BuildOptions, build_file};
 
-/// Builds the index of `file` into the store `directory`; with `names_only`, without
-/// lines and inlined functions.
-///
-/// # Errors
-/// One line: what is wrong with the file, or why the store cannot be written.
-pub(crate) fn build_into(directory: &Path, file: &Path, names_only: bool) -> Result<(), String> {
-    let read = ReadOptions { auto_debug: true, names_only, ..ReadOptions::default() };
-    let before = metadata(file)?;
-    let id = {
-        let store = Store::new();
-        let input = input::open(file, &store).map_err(|error| error.to_string())?;
-        let identified = input::identify(&input.path, input.data, &read);
-        let identified = identified.map_err(|error| error.to_string())?;
-        let uuid = identified.uuid.map(|uuid| uuid.to_vec());
-        identified.build_id.filter(|id| id.len() >= 2).or(uuid)
-    };
-    let has_id = id.is_some();
-    let id = match id {
-        Some(id) => hex(&id),
-        None => hex(&hash(file)?),
-    };
-    let (first, rest) = id.split_at_checked(2).unwrap_or((&id, ""));
-    let relative = Path::new(".build-id").join(first).join(format!("{rest}.symidx"));
-    let output = directory.join(&relative);
-    let cannot =
-        |path: &Path, error: std::io::Error| format!("{}: cannot write: {error}", path.display());
-    if let Some(parent) = output.parent() {
-        std::fs::create_dir_all(parent).map_err(|error| cannot(parent, error))?;
+use crate::binaries::Binaries;
+use crate::dsos::DsoId;
+use crate::indexing::{IndexOptions, Indexed, Outcome, index};
+use crate::inventory::{DsoUse, Inventory};
+use crate::session::Session;
+
+/// Where indexes are built, and of what.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct BuildMissing {
+    /// How, and into which store.
+    pub options: IndexOptions,
+    /// The profile, when it is a file: then all its DSOs are built together.
+    pub profile: Option<PathBuf>,
+    /// Addresses of each chain that count there.
+    pub max_stack: usize,
+}
+
+impl BuildMissing {
+    /// One DSO at a time.
+    #[must_use]
+    pub fn new(options: IndexOptions) -> Self {
+        Self { options, profile: None, max_stack: usize::MAX }
     }
-    let options = BuildOptions { read, keep_richer: true, ..BuildOptions::default() };
-    build_file(file, &output, &options).map_err(|error| error.to_string())?;
-    if !has_id {
-        // The link stands for the content only if the file did not change meanwhile.
-        let after = metadata(file)?;
-        if link_name(&before) == link_name(&after) {
-            link(directory, &after, &Path::new("..").join(relative))?;
+}
+
+/// What was built, and what could not be.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    build: Option<BuildMissing>,
+    results: HashMap<DsoId, Result<PathBuf, String>>,
+    all_done: bool,
+    pub(super) built: u64,
+}
+
+impl Builder {
+    pub(super) fn new(build: Option<BuildMissing>) -> Self {
+        Self { build, ..Self::default() }
+    }
+
+    /// The index of a DSO, or why there is none.
+    pub(super) fn index(&mut self, used: DsoUse, binaries: &Binaries) -> Result<PathBuf, String> {
+        // What nobody could index is no reason to go through the profile.
+        binaries.find(&used).map_err(|why| why.to_string())?;
+        let Some(build) = self.build.clone() else {
+            return Err("it has no index, and none was to be built".to_owned());
+        };
+        if !std::mem::replace(&mut self.all_done, true)
+            && let Some(profile) = &build.profile
+            && let Ok(mut session) = Session::open(profile)
+            && let Ok(inventory) = Inventory::read(&mut session, build.max_stack)
+        {
+            self.run(&inventory, binaries, &build.options);
         }
+        if !self.results.contains_key(&used.id) {
+            let mut inventory = Inventory::default();
+            inventory.dsos.push(used.clone());
+            let mut options = build.options;
+            options.unused = true;
+            self.run(&inventory, binaries, &options);
+        }
+        let nothing = || Err("nothing came of building it".to_owned());
+        self.results.get(&used.id).cloned().unwrap_or_else(nothing)
     }
-    Ok(())
+
+    fn run(&mut self, inventory: &Inventory, binaries: &Binaries, options: &IndexOptions) {
+        index(inventory, binaries, options, |indexed, _, _| {
+            self.built =
+                self.built.saturating_add(u64::from(matches!(indexed.outcome, Outcome::Built(_))));
+            self.results.insert(indexed.used.id, result(indexed));
+        });
+    }
+
+    /// The index of a text or file that is no DSO of the profile: a map of run-time code, a
+    /// vmlinux that was named.
+    pub(super) fn file(&mut self, file: &Path) -> Result<PathBuf, String> {
+        let Some(build) = &self.build else {
+            return Err("it has no index, and none was to be built".to_owned());
+        };
+        let store = &build.options.store;
+        let cannot = |error| format!("{}: cannot read: {error}", file.display());
+        let state = || std::fs::metadata(file).ok().and_then(|found| FileState::of(&found));
+        let before = state();
+        if let Some(there) = before.as_ref().and_then(|state| state.link(store).canonicalize().ok())
+        {
+            return Ok(there);
+        }
+        let mut hasher = blake3::Hasher::new();
+        let mut opened = std::fs::File::open(file).map_err(cannot)?;
+        std::io::copy(&mut opened, &mut hasher).map_err(cannot)?;
+        let output = place(store, hasher.finalize().as_bytes(), Kind::File);
+        if let Some(parent) = output.parent() {
+            std::fs::create_dir_all(parent)
+                .map_err(|error| format!("{}: cannot create: {error}", parent.display()))?;
+        }
+        let mut options = BuildOptions::default();
+        options.read.auto_debug = true;
+        options.names_only = build.options.names_only;
+        build_file(file, &output, &options).map_err(|error| error.to_string())?;
+        self.built = self.built.saturating_add(1);
+        // A link that cannot be made costs time only.
+        if let (Some(before), Some(after)) = (before, state())
+            && before == after
+        {
+            let _ = after.publish(store, &output);
+        }
+        Ok(output)
+    }
 }
 
-fn metadata(file: &Path) -> Result<Metadata, String> {
-    std::fs::metadata(file).map_err(|error| format!("{}: cannot open: {error}", file.display()))
-}
-
-fn hash(file: &Path) -> Result<[u8; 32], String> {
-    let cannot = |error| format!("{}: cannot read: {error}", file.display());
-    let mut opened = std::fs::File::open(file).map_err(cannot)?;
-    let mut hasher = blake3::Hasher::new();
-    std::io::copy(&mut opened, &mut hasher).map_err(cannot)?;
-    Ok(*hasher.finalize().as_bytes())
-}
-
-/// `DEV-INO-SIZE-MTIME-CTIME`, hexadecimal, times in nanoseconds.
-fn link_name(file: &Metadata) -> String {
-    let time = |seconds: i64, part: i64| seconds.wrapping_mul(1_000_000_000).wrapping_add(part);
-    format!(
-        "{:x}-{:x}-{:x}-{:x}-{:x}",
-        file.dev(),
-        file.ino(),
-        file.size(),
-        time(file.mtime(), file.mtime_nsec()),
-        time(file.ctime(), file.ctime_nsec()),
-    )
-}
-
-fn link(directory: &Path, file: &Metadata, target: &Path) -> Result<(), String> {
-    let links = directory.join(".by-file");
-    let path: PathBuf = links.join(link_name(file));
-    let cannot = |error| format!("{}: cannot link: {error}", path.display());
-    std::fs::create_dir_all(&links).map_err(cannot)?;
-    match std::os::unix::fs::symlink(target, &path) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        result => result.map_err(cannot),
+fn result(indexed: &Indexed) -> Result<PathBuf, String> {
+    match (&indexed.outcome, &indexed.index) {
+        (Outcome::Built(_) | Outcome::Present(_), Some(path)) => Ok(path.clone()),
+        (Outcome::NotHere(why), _) => Err(why.to_string()),
+        (Outcome::Failed(why), _) => Err(why.clone()),
+        _ => Err("nothing came of building it".to_owned()),
     }
 }

@@ -4,24 +4,29 @@
 //! Nothing per symbol is kept in memory.
 
 mod alias;
+mod budget;
 mod build;
 mod kernel;
 mod reason;
+mod spelling;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use symidx::process::{Id, Missing, Store};
-use symidx::{FileOffset, Index, Name, Svma, Symbol};
-use symidx_indexer::demangle::Demangler;
+use symidx::process::{Id, Store};
+use symidx::{FileOffset, Index, Svma, Symbol};
 
-use crate::build_id::BuildId;
+use crate::binaries::{Binaries, path_of};
 use crate::dsos::{Dso, DsoId, DsoKind};
-use crate::error::Error;
-use crate::inventory::Inventory;
+use crate::inventory::DsoUse;
 use crate::session::{Place, Session};
 
+pub use budget::{ANONYMOUS_BYTES, Budget, DsoBudget, Share};
+pub use build::BuildMissing;
+use build::Builder;
 pub use reason::Reason;
+pub use spelling::Spelling;
+use spelling::shows_versions;
 
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
@@ -35,14 +40,12 @@ pub struct NameOptions {
     pub kallsyms: Option<PathBuf>,
     /// The kernel's file, the same.
     pub vmlinux: Option<PathBuf>,
-    /// Build missing indexes into this store.
-    pub build: Option<PathBuf>,
-    /// Build them without lines.
-    pub names_only: bool,
+    /// Build indexes that are missing.
+    pub build: Option<BuildMissing>,
+    /// Where the recorded files are now.
+    pub binaries: Binaries,
     /// Bound on the bytes of all open indexes.
     pub max_bytes: Option<u64>,
-    /// perf's cache; `~/.debug` if not given.
-    pub debug_dir: Option<PathBuf>,
 }
 
 /// What became of one DSO's index.
@@ -62,6 +65,7 @@ pub enum Opened {
 pub struct Names {
     options: NameOptions,
     store: Store,
+    builder: Builder,
     states: Vec<State>,
     jit: HashMap<i32, State>,
     /// The kernel's symbols, shared by it and its modules.
@@ -69,7 +73,6 @@ pub struct Names {
     /// DSOs that the bound leaves out, decided beforehand.
     excluded: Vec<bool>,
     bytes: u64,
-    built: u64,
 }
 
 #[derive(Debug, Default)]
@@ -90,13 +93,16 @@ struct Opening {
     /// What to take off an address; for files nothing.
     slide: u64,
     bytes: u64,
+    /// Names in its symbol table have their versions.
+    versions: bool,
 }
 
 /// What an address is called.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer<'a> {
-    /// A symbol, the index it is in, and the address there.
-    Symbol(Symbol<'a>, &'a Index<'static>, Svma),
+    /// A symbol, the index it is in, the address there, and whether perf shows the
+    /// versions of names.
+    Symbol(Symbol<'a>, &'a Index<'static>, Svma, bool),
     /// The DSO's own name is that of all its code; the offset in it.
     Whole(u64),
     /// No name.
@@ -107,10 +113,6 @@ impl Names {
     /// Nothing open yet.
     #[must_use]
     pub fn new(mut options: NameOptions) -> Self {
-        if options.debug_dir.is_none() {
-            let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
-            options.debug_dir = home.map(|home| PathBuf::from(home).join(".debug"));
-        }
         // SAFETY: indexes are replaced by rename and never edited, here and by
         // `symidx build`; whoever edits one in place ends this process at worst.
         #[allow(unsafe_code)]
@@ -118,15 +120,16 @@ impl Names {
         for directory in &options.stores {
             store = store.with_directory(directory);
         }
+        let builder = Builder::new(options.build.take());
         Self {
             options,
             store,
+            builder,
             states: Vec::new(),
             jit: HashMap::new(),
             kallsyms: None,
             excluded: Vec::new(),
             bytes: 0,
-            built: 0,
         }
     }
 
@@ -139,7 +142,7 @@ impl Names {
     /// Indexes built.
     #[must_use]
     pub fn built(&self) -> u64 {
-        self.built
+        self.builder.built
     }
 
     /// What became of a DSO's index.
@@ -170,43 +173,6 @@ impl Names {
         }
     }
 
-    /// Leaves out the indexes that `bound` bytes have no room for. Those that name most
-    /// frames per byte go in first: so each byte is worth most, and one large index of
-    /// few frames does not keep many small ones out. Reads the profile once.
-    ///
-    /// # Errors
-    /// As [`Session::next_sample`].
-    pub fn choose(&mut self, session: &mut Session, most: usize, bound: u64) -> Result<(), Error> {
-        let inventory = Inventory::read(session, most)?;
-        let unbounded = self.options.max_bytes.take();
-        let mut sizes: Vec<(u64, u64, DsoId)> = Vec::new();
-        // The kernel and its modules share one index.
-        let mut kernel = (0u64, 0u64, Vec::new());
-        for used in inventory.dsos.iter().filter(|used| used.frames != 0) {
-            self.open(used.id, &used.dso, session);
-            let Opened::Index(bytes) = self.opened(used.id) else { continue };
-            match self.states.get(used.id.number()) {
-                Some(State::Kernel) => {
-                    kernel.0 = kernel.0.saturating_add(used.frames);
-                    kernel.1 = bytes;
-                    kernel.2.push(used.id);
-                }
-                _ => sizes.push((used.frames, bytes, used.id)),
-            }
-        }
-        sizes.extend(kernel.2.first().map(|&id| (kernel.0, kernel.1, id)));
-        let fits = most_frames_per_byte(&mut sizes, bound);
-        self.close_all();
-        self.options.max_bytes = unbounded;
-        for &(_, _, id) in sizes.get(fits..).unwrap_or(&[]) {
-            match kernel.2.first() == Some(&id) {
-                true => kernel.2.iter().for_each(|&id| self.exclude(id)),
-                false => self.exclude(id),
-            }
-        }
-        Ok(())
-    }
-
     fn close_all(&mut self) {
         self.states.clear();
         self.jit.clear();
@@ -222,7 +188,7 @@ impl Names {
         }
         let at = place.dso.number();
         if matches!(self.states.get(at), None | Some(State::Unopened)) {
-            self.open(place.dso, dso, session);
+            self.open(place.dso, dso, place.pid, session);
         }
         let opening = match self.states.get(at) {
             Some(State::Open(opening)) => opening,
@@ -241,7 +207,7 @@ impl Names {
             DsoKind::Module if opening.slide != 0 => None,
             _ => Some(kernel::svma(place.address, opening.slide)),
         };
-        answer(&opening.index, svma)
+        answer(opening, svma)
     }
 
     fn find_jit(&mut self, place: Place) -> Answer<'_> {
@@ -253,13 +219,13 @@ impl Names {
             self.jit.insert(place.pid, state);
         }
         match self.jit.get(&place.pid) {
-            Some(State::Open(opening)) => answer(&opening.index, Some(Svma(place.address))),
+            Some(State::Open(opening)) => answer(opening, Some(Svma(place.address))),
             Some(State::Missing(reason, _)) => Answer::Unknown(*reason),
             _ => Answer::Unknown(Reason::NoMapFile),
         }
     }
 
-    fn open(&mut self, id: DsoId, dso: &Dso, session: &Session) {
+    fn open(&mut self, id: DsoId, dso: &Dso, pid: i32, session: &Session) {
         let at = id.number();
         if self.states.len() <= at {
             self.states.resize_with(at.saturating_add(1), State::default);
@@ -271,7 +237,7 @@ impl Names {
             _ if self.excluded.get(at).copied().unwrap_or(false) => {
                 State::Missing(Reason::OverBudget, "its index does not fit the bound".to_owned())
             }
-            DsoKind::File | DsoKind::Vdso => self.open_file(dso),
+            DsoKind::File | DsoKind::Vdso => self.open_file(id, dso, pid),
             DsoKind::Kernel => self.open_kernel(dso, session),
             DsoKind::Module => self.open_modules(session),
             DsoKind::Ksymbol => State::Whole,
@@ -288,145 +254,107 @@ impl Names {
         }
     }
 
-    fn open_file(&mut self, dso: &Dso) -> State {
-        let path = path_of(&dso.name);
-        let id = dso.build_id.and_then(|id| Id::new(id.as_bytes()));
-        let missing = match self.store.find(&path, id.as_ref()) {
-            Ok(index) => return self.accept(index, 0),
-            Err(missing) => missing,
+    fn open_file(&mut self, id: DsoId, dso: &Dso, pid: i32) -> State {
+        let recorded = dso.build_id.and_then(|id| Id::new(id.as_bytes()));
+        let used = DsoUse::alone(id, dso.clone(), pid);
+        // Without an id it is the file that counts, wherever it is now.
+        let file = match (&recorded, self.options.binaries.find(&used)) {
+            (None, Ok(binary)) => binary.path,
+            _ => path_of(&dso.name),
         };
-        let files = match dso.kind {
-            DsoKind::Vdso => self.cached(dso.build_id, &["vdso"]),
-            _ => {
-                let mut files = vec![path.clone()];
-                files.extend(self.cached(dso.build_id, &["elf", "debug"]));
-                files
-            }
-        };
-        let mut why = match missing {
-            Missing::NotFound => None,
-            other => Some(other.to_string()),
-        };
-        for file in files {
-            if !file.is_file() {
-                continue;
-            }
-            if let Some(expected) = dso.build_id
-                && !is_build(&file, expected)
-            {
-                why = why.or(Some("the file there now is another build".to_owned()));
-                continue;
-            }
-            match self.build_and_find(&file, id.as_ref()) {
-                Ok(index) => return self.accept(index, 0),
-                Err(error) => why = why.or(Some(error)),
-            }
+        if let Ok(index) = self.store.find(&file, recorded.as_ref()) {
+            return self.accept(index, 0);
         }
-        let gone = || "neither an index nor the file was found".to_owned();
-        State::Missing(Reason::NoIndex, why.unwrap_or_else(gone))
+        let built = self.builder.index(used, &self.options.binaries);
+        self.accept_built(built, |_| Some(0))
     }
 
-    fn build_and_find(&mut self, file: &Path, id: Option<&Id>) -> Result<Index<'static>, String> {
-        let Some(directory) = &self.options.build else {
-            return Err("it has no index, and none was to be built".to_owned());
-        };
-        build::build_into(directory, file, self.options.names_only)?;
-        self.built = self.built.saturating_add(1);
-        self.store.find(file, id).map_err(|missing| missing.to_string())
-    }
-
-    /// perf's own copies of a file.
-    fn cached(&self, id: Option<BuildId>, names: &[&str]) -> Vec<PathBuf> {
-        match (&self.options.debug_dir, id) {
-            (Some(directory), Some(id)) => {
-                names.iter().map(|name| kernel::in_cache(directory, id, name)).collect()
-            }
-            _ => Vec::new(),
+    fn accept_built(
+        &mut self,
+        path: Result<PathBuf, String>,
+        slide: impl FnOnce(&Index<'static>) -> Option<u64>,
+    ) -> State {
+        let index = path.and_then(|path| {
+            // SAFETY: as in `new`.
+            #[allow(unsafe_code)]
+            unsafe { Index::map(&path) }.map_err(|error| format!("{}: {error}", path.display()))
+        });
+        match index {
+            Ok(index) => match slide(&index) {
+                Some(slide) => self.accept(index, slide),
+                None => State::Missing(Reason::NoIndex, kernel::NO_SYMBOL.to_owned()),
+            },
+            Err(why) => State::Missing(Reason::NoIndex, why),
         }
     }
 
     fn open_kernel(&mut self, dso: &Dso, session: &Session) -> State {
-        let given = self.options.vmlinux.clone();
-        if let Some(vmlinux) = &given {
-            return match self.vmlinux(vmlinux, None, session) {
-                Ok(state) => state,
-                Err(why) => State::Missing(Reason::NoIndex, why),
+        if let Some(vmlinux) = self.options.vmlinux.clone() {
+            let base = session.kernel_base();
+            let built = match self.store.find(&vmlinux, None) {
+                Ok(index) => {
+                    return match kernel::slide(&index, base) {
+                        Some(slide) => self.accept(index, slide),
+                        None => State::Missing(Reason::NoIndex, kernel::NO_SYMBOL.to_owned()),
+                    };
+                }
+                Err(_) => self.builder.file(&vmlinux),
             };
+            return self.accept_built(built, |index| kernel::slide(index, base));
         }
+        // The index of the recorded vmlinux, if a store has it.
         if self.options.kallsyms.is_none()
-            && let Some(id) = dso.build_id
-            && let Some(id) = Id::new(id.as_bytes())
+            && let Some(id) = dso.build_id.and_then(|id| Id::new(id.as_bytes()))
+            && let Ok(index) = self.store.find("vmlinux".as_ref(), Some(&id))
+            && let Some(slide) = kernel::slide(&index, session.kernel_base())
         {
-            let mut files = self.cached(dso.build_id, &["vmlinux", "elf"]);
-            files.retain(|file| file.is_file());
-            let file = files.first().cloned().unwrap_or_else(|| PathBuf::from("vmlinux"));
-            if let Ok(state) = self.vmlinux(&file, Some(&id), session) {
-                return state;
-            }
+            return self.accept(index, slide);
         }
         self.open_modules(session)
-    }
-
-    fn vmlinux(
-        &mut self,
-        file: &Path,
-        id: Option<&Id>,
-        session: &Session,
-    ) -> Result<State, String> {
-        let index = match self.store.find(file, id) {
-            Ok(index) => index,
-            Err(_) => self.build_and_find(file, id)?,
-        };
-        let Some(slide) = kernel::slide(&index, session.kernel_base()) else {
-            return Err(
-                "it does not have the symbol that the profile places the kernel by".to_owned()
-            );
-        };
-        Ok(self.accept(index, slide))
     }
 
     /// The kernel's symbols as text, which has those of its modules too.
     fn open_modules(&mut self, session: &Session) -> State {
         if self.kallsyms.is_none() {
-            let kernel = session.dsos().iter().find(|dso| dso.kind == DsoKind::Kernel);
-            let opened = self.open_kallsyms(kernel.and_then(|dso| dso.build_id), session);
+            let opened = match self.open_kallsyms(session) {
+                State::Open(opening) => Ok(opening),
+                State::Missing(reason, why) => Err((reason, why)),
+                _ => Err((Reason::NoIndex, String::new())),
+            };
             self.kallsyms = Some(opened);
         }
         State::Kernel
     }
 
-    fn open_kallsyms(
-        &mut self,
-        id: Option<BuildId>,
-        session: &Session,
-    ) -> Result<Box<Opening>, (Reason, String)> {
-        let files = match &self.options.kallsyms {
-            Some(file) => vec![file.clone()],
-            None => kernel::kallsyms(id, self.options.debug_dir.as_deref()),
+    fn open_kallsyms(&mut self, session: &Session) -> State {
+        let base = session.kernel_base();
+        let slide = |index: &Index<'static>| Some(kernel::slide(index, base).unwrap_or(0));
+        let kernel =
+            session.dsos().iter().zip(0usize..).find(|(dso, _)| dso.kind == DsoKind::Kernel);
+        let Some((dso, number)) = kernel else {
+            return State::Missing(
+                Reason::NoIndex,
+                "the profile does not say which kernel".to_owned(),
+            );
         };
-        let mut why = None;
-        for file in files.iter().filter(|file| file.exists()) {
-            let found = match self.store.find(file, None) {
-                Ok(index) => Ok(index),
-                Err(_) => self.build_and_find(file, None),
-            };
-            match found {
-                Ok(index) => {
-                    let slide = kernel::slide(&index, session.kernel_base()).unwrap_or(0);
-                    return match self.accept(index, slide) {
-                        State::Open(opening) => Ok(opening),
-                        State::Missing(reason, why) => Err((reason, why)),
-                        _ => Err((Reason::NoIndex, String::new())),
-                    };
-                }
-                Err(error) => why = why.or(Some(error)),
-            }
+        let mut dso = dso.clone();
+        dso.build_id = dso.build_id.or_else(|| kernel::recorded_here(session.reader().header()));
+        let used = DsoUse::alone(DsoId::at(number), dso.clone(), -1);
+        // A copy of the text is a file without an id; what ran is named by the kernel's.
+        if let Ok(binary) = self.options.binaries.find(&used)
+            && let Ok(index) = self.store.find(&binary.path, None)
+        {
+            let slide = slide(&index).unwrap_or(0);
+            return self.accept(index, slide);
         }
-        let none = || match id {
-            Some(id) => format!("no kallsyms of the kernel {id} found; give --kallsyms"),
-            None => "no kallsyms found; give --kallsyms".to_owned(),
-        };
-        Err((Reason::NoIndex, why.unwrap_or_else(none)))
+        if self.options.kallsyms.is_none()
+            && let Some(id) = dso.build_id
+            && let Some(path) = kernel::indexed(&self.options.stores, id)
+        {
+            return self.accept_built(Ok(path), slide);
+        }
+        let built = self.builder.index(used, &self.options.binaries);
+        self.accept_built(built, slide)
     }
 
     fn open_jit(&mut self, pid: i32) -> State {
@@ -434,13 +362,13 @@ impl Names {
         if !is_trusted(&file) {
             return State::Missing(Reason::NoMapFile, "no map of run-time code".to_owned());
         }
-        let found = match self.store.find(&file, None) {
-            Ok(index) => Ok(index),
-            Err(_) => self.build_and_find(&file, None),
-        };
-        match found {
-            Ok(index) => self.accept(index, 0),
-            Err(why) => State::Missing(Reason::NoMapFile, why),
+        if let Ok(index) = self.store.find(&file, None) {
+            return self.accept(index, 0);
+        }
+        let built = self.builder.file(&file);
+        match self.accept_built(built, |_| Some(0)) {
+            State::Missing(_, why) => State::Missing(Reason::NoMapFile, why),
+            state => state,
         }
     }
 
@@ -453,108 +381,25 @@ impl Names {
             return State::Missing(Reason::OverBudget, why);
         }
         self.bytes = total;
-        State::Open(Box::new(Opening { index, slide, bytes }))
+        let versions = shows_versions(&index);
+        State::Open(Box::new(Opening { index, slide, bytes, versions }))
     }
 }
 
-/// Sorts DSOs (frames, bytes) by frames per byte, the fitting ones in front; how many
-/// fit. One that does not fit is passed over: a smaller one behind it may.
-fn most_frames_per_byte(sizes: &mut Vec<(u64, u64, DsoId)>, bound: u64) -> usize {
-    let worth = |&(frames, bytes, id): &(u64, u64, DsoId), other: &(u64, u64, DsoId)| {
-        let left = u128::from(frames).saturating_mul(other.1.into());
-        let right = u128::from(other.0).saturating_mul(bytes.into());
-        right.cmp(&left).then(id.cmp(&other.2))
-    };
-    sizes.sort_by(worth);
-    let mut left = bound;
-    let (fitting, rest): (Vec<_>, Vec<_>) = sizes.drain(..).partition(|&(_, bytes, _)| {
-        let fits = bytes <= left;
-        left = left.saturating_sub(if fits { bytes } else { 0 });
-        fits
-    });
-    let count = fitting.len();
-    sizes.extend(fitting);
-    sizes.extend(rest);
-    count
-}
-
 #[inline]
-fn answer<'a>(index: &'a Index<'static>, svma: Option<Svma>) -> Answer<'a> {
+fn answer(opening: &Opening, svma: Option<Svma>) -> Answer<'_> {
     let Some(svma) = svma else { return Answer::Unknown(Reason::NoSymbol) };
-    match index.lookup(svma) {
-        Ok(Some(symbol)) => Answer::Symbol(symbol, index, svma),
+    match opening.index.lookup(svma) {
+        Ok(Some(symbol)) => Answer::Symbol(symbol, &opening.index, svma, opening.versions),
         Ok(None) => Answer::Unknown(Reason::NoSymbol),
         Err(_) => Answer::Unknown(Reason::Damaged),
     }
 }
 
-/// A path of a profile as one of this system.
-fn path_of(name: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    PathBuf::from(std::ffi::OsStr::from_bytes(name))
-}
-
-/// True when the file has this build-id.
-fn is_build(file: &Path, expected: BuildId) -> bool {
-    use symidx_indexer::input::{self, ReadOptions};
-    let store = symidx_indexer::model::Store::new();
-    let Ok(input) = input::open(file, &store) else { return false };
-    let identified = input::identify(&input.path, input.data, &ReadOptions::default());
-    identified.is_ok_and(|found| found.build_id.is_some_and(|id| expected.is_of(&id)))
-}
-
 /// perf's rule for a map of run-time code: it is the user's own, or root's.
-fn is_trusted(file: &Path) -> bool {
+pub(crate) fn is_trusted(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(metadata) = file.metadata() else { return false };
     let own = std::fs::metadata("/proc/self").map(|own| own.uid());
     metadata.is_file() && (metadata.uid() == 0 || own.is_ok_and(|own| own == metadata.uid()))
-}
-
-/// Which name of a symbol is shown, and how.
-#[derive(Debug)]
-pub struct Spelling {
-    demangler: Demangler,
-    demangle: bool,
-}
-
-impl Spelling {
-    /// Names demangled, or as they are.
-    #[must_use]
-    pub fn new(demangle: bool) -> Self {
-        Self { demangler: Demangler::new(demangle), demangle }
-    }
-
-    /// Appends the name that perf shows for a symbol.
-    pub fn symbol(&mut self, symbol: &Symbol<'_>, index: &Index<'_>, out: &mut Vec<u8>) {
-        let name = alias::perf_name(symbol, |name| self.length(name, index));
-        self.name(name.unwrap_or_else(|_| symbol.name()), index, out);
-    }
-
-    /// Appends a name: without parameters when it is demangled, as perf does.
-    pub fn name(&mut self, name: Name<'_>, index: &Index<'_>, out: &mut Vec<u8>) {
-        let bytes = name.as_bytes().unwrap_or(&[]);
-        if self.demangle {
-            if let Ok(Some(display)) = index.display_name(name) {
-                display.short().pieces().for_each(|piece| out.extend_from_slice(piece));
-                return;
-            }
-            if let Some(texts) = self.demangler.texts(bytes) {
-                out.extend_from_slice(texts.short);
-                return;
-            }
-        }
-        out.extend_from_slice(bytes);
-    }
-
-    fn length(&mut self, name: Name<'_>, index: &Index<'_>) -> usize {
-        let bytes = name.as_bytes().unwrap_or(&[]);
-        if !self.demangle {
-            return bytes.len();
-        }
-        match index.display_name(name) {
-            Ok(Some(display)) => display.short().len(),
-            _ => self.demangler.texts(bytes).map_or(bytes.len(), |texts| texts.short.len()),
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Why an address has no name: one small value each, to be counted.
 
 /// Why an address has no name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Reason {

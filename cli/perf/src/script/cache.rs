@@ -1,12 +1,10 @@
 //! Texts of addresses that were named before, in a cache of fixed size.
 //!
-//! One slot per hash, texts in a ring: a newer text drops older ones. Addresses without
+//! Two slots per hash, texts in a ring: a newer text drops older ones. Addresses without
 //! a name are cached like those with one.
 
 /// Slots; a power of two.
 const SLOTS: usize = 1 << 14;
-/// Bytes of texts.
-const TEXT: usize = 2 << 20;
 
 /// What is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,52 +28,74 @@ struct Slot {
 pub(super) struct Cache {
     slots: Vec<Slot>,
     text: Vec<u8>,
+    /// Bytes of texts kept; a power of two.
+    room: usize,
     /// Bytes ever written.
     end: u64,
 }
 
 impl Cache {
-    pub(super) fn new() -> Self {
+    /// A cache of `1 << log` bytes of texts.
+    pub(super) fn new(log: u32) -> Self {
         let nothing = Key { address: 0, owner: 0 };
         let empty = Slot { key: nothing, at: 0, length: 0, outcome: 0 };
-        Self { slots: vec![empty; SLOTS], text: Vec::new(), end: 0 }
+        let room = 1usize.wrapping_shl(log);
+        // Zeroes that were never written take no memory.
+        Self { slots: vec![empty; SLOTS], text: vec![0; room], room, end: 0 }
     }
 
     /// The text of an address and what became of it.
     #[inline]
     pub(super) fn find(&self, key: Key) -> Option<(&[u8], u8)> {
-        let slot = self.slots.get(place(key))?;
-        let kept = self.end.wrapping_sub(slot.at) <= size(TEXT);
-        if slot.key != key || slot.length == 0 || !kept {
+        let first = place(key);
+        let slot = self.slots.get(first).filter(|slot| slot.key == key);
+        let slot = slot.or_else(|| self.slots.get(first ^ 1).filter(|slot| slot.key == key))?;
+        let kept = self.end.wrapping_sub(slot.at) <= size(self.room);
+        if slot.length == 0 || !kept {
             return None;
         }
-        let start = position(slot.at);
+        let start = self.position(slot.at);
         let end = start.checked_add(usize::try_from(slot.length).ok()?)?;
         Some((self.text.get(start..end)?, slot.outcome))
+    }
+
+    /// The slot that a new text of a key goes to: its own, else the older of the two.
+    fn oldest(&self, key: Key) -> usize {
+        let first = place(key);
+        let of = |at: usize| self.slots.get(at).filter(|slot| slot.length != 0);
+        match (of(first), of(first ^ 1)) {
+            (Some(slot), _) if slot.key == key => first,
+            (_, Some(slot)) if slot.key == key => first ^ 1,
+            (Some(one), Some(other)) if other.at < one.at => first ^ 1,
+            (Some(_), None) => first ^ 1,
+            _ => first,
+        }
+    }
+
+    fn position(&self, at: u64) -> usize {
+        usize::try_from(at & size(self.room.wrapping_sub(1))).unwrap_or(0)
     }
 
     /// Keeps a text.
     pub(super) fn keep(&mut self, key: Key, text: &[u8], outcome: u8) {
         // A text as long as a good part of the ring would drop everything else.
-        if text.is_empty() || text.len() > TEXT >> 6 {
+        if text.is_empty() || text.len() > self.room >> 6 {
             return;
         }
         // Texts are whole: one that would go over the end begins at the front.
-        if position(self.end).saturating_add(text.len()) > TEXT {
-            self.end = self.end.next_multiple_of(size(TEXT));
+        if self.position(self.end).saturating_add(text.len()) > self.room {
+            self.end = self.end.next_multiple_of(size(self.room));
         }
         let at = self.end;
-        let start = position(at);
+        let start = self.position(at);
         let end = start.saturating_add(text.len());
-        if self.text.len() < end {
-            self.text.resize(end, 0);
-        }
         if let Some(room) = self.text.get_mut(start..end) {
             room.copy_from_slice(text);
         }
         self.end = at.wrapping_add(size(text.len()));
         let length = u32::try_from(text.len()).unwrap_or(0);
-        if let Some(slot) = self.slots.get_mut(place(key)) {
+        let at_slot = self.oldest(key);
+        if let Some(slot) = self.slots.get_mut(at_slot) {
             *slot = Slot { key, at, length, outcome };
         }
     }
@@ -83,10 +103,6 @@ impl Cache {
 
 fn size(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
-}
-
-fn position(at: u64) -> usize {
-    usize::try_from(at & size(TEXT.wrapping_sub(1))).unwrap_or(0)
 }
 
 /// The slot of a key: the upper bits of a product, which all of its bits decide.
@@ -102,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_is_found_is_what_was_kept_last() {
-        let mut cache = Cache::new();
+        let mut cache = Cache::new(21);
         let key = |address| Key { address, owner: 1 };
         assert_eq!(cache.find(key(0)), None);
         // Some 6 MB of texts: the ring goes round three times.
@@ -120,14 +136,14 @@ mod tests {
         }
         assert!(found > 30_000, "{found} found");
         assert_eq!(cache.find(Key { address: 39_999, owner: 2 }), None);
-        assert!(cache.text.len() <= TEXT);
+        assert_eq!(cache.text.len(), 1 << 21);
     }
 
     #[test]
     fn a_text_too_long_is_not_kept() {
-        let mut cache = Cache::new();
+        let mut cache = Cache::new(21);
         let key = Key { address: 5, owner: 5 };
-        cache.keep(key, &vec![b'x'; TEXT], 1);
+        cache.keep(key, &vec![b'x'; 1 << 21], 1);
         assert_eq!(cache.find(key), None);
     }
 

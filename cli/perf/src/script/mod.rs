@@ -112,7 +112,8 @@ pub fn script(
         options: *options,
         spelling: Spelling::new(options.demangle),
         names,
-        cache: Cache::new(),
+        cache: Cache::new(20),
+        symbols: Cache::new(20),
         tally: Tally::default(),
         buffer: Vec::with_capacity(FULL.saturating_add(FULL >> 2)),
         frame: Vec::new(),
@@ -144,7 +145,10 @@ struct Writer<'n> {
     options: ScriptOptions,
     spelling: Spelling,
     names: &'n mut Names,
+    /// Texts of addresses.
     cache: Cache,
+    /// Names of symbols.
+    symbols: Cache,
     tally: Tally,
     buffer: Vec<u8>,
     /// The text of one frame.
@@ -303,14 +307,21 @@ impl Writer<'_> {
             dso: dso.map_or(b"[unknown]", |dso| &dso.name),
         };
         match answer {
-            Answer::Symbol(symbol, index, svma) => {
+            Answer::Symbol(symbol, index, svma, versions) => {
                 let inlined = match self.options.inline && !alone {
                     true => shape.inlined_names(index, svma),
                     false => Vec::new(),
                 };
-                let mut name = Vec::new();
-                shape.spelling.symbol(&symbol, index, &mut name);
-                shape.function(&name, symbol.offset(), &inlined);
+                let key =
+                    Key { address: symbol.id().into(), owner: key_of(ip, place, false).owner };
+                if let Some((name, _)) = self.symbols.find(key) {
+                    shape.function(name, symbol.offset(), &inlined);
+                } else {
+                    let mut name = Vec::new();
+                    shape.spelling.symbol(&symbol, index, versions, &mut name);
+                    shape.function(&name, symbol.offset(), &inlined);
+                    self.symbols.keep(key, &name, 0);
+                }
                 None
             }
             Answer::Whole(address) => {

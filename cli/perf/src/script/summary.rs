@@ -2,6 +2,7 @@
 //!
 //! In: outcomes, one by one. Out: counts per DSO and reason.
 
+use crate::anonymous;
 use crate::dsos::{Dso, DsoId};
 use crate::names::{Names, Opened, Reason};
 use crate::reader::Damage;
@@ -104,7 +105,7 @@ impl Tally {
 
     /// Looks at how much memory there is.
     pub(super) fn look(&mut self) {
-        self.peak = self.peak.max(anonymous_bytes());
+        self.peak = self.peak.max(anonymous::bytes());
     }
 
     pub(super) fn finish(mut self, session: &crate::Session, names: &Names) -> Summary {
@@ -143,12 +144,4 @@ impl Tally {
             peak_anonymous: self.peak,
         }
     }
-}
-
-/// Anonymous resident memory; 0 where the system does not tell.
-fn anonymous_bytes() -> u64 {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0).saturating_mul(1024)
 }

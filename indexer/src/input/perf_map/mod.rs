@@ -103,7 +103,8 @@ fn parse(line: &[u8]) -> Option<Code<'_>> {
     let line = line.trim_ascii();
     let (address, rest) = number(line)?;
     let (size, name) = number(rest)?;
-    let is_code = size < MAX_SIZE && !name.is_empty();
+    // A NUL ends a name wherever names are shown; a text has none.
+    let is_code = size < MAX_SIZE && !name.is_empty() && !name.contains(&0);
     is_code.then_some(Code { address, size, name, tag: 0 })
 }
 

@@ -34,11 +34,11 @@ fn a_line_is_start_size_and_name_with_blanks() {
 #[test]
 fn broken_lines_are_counted_and_the_first_is_shown() {
     let text = b"7f1000 20 good\n\nzz 20 f\n7f2000 20\n7f3000\n7f4000 20 \n7f5000 100000000 huge\n\
-                 10000000000000000 1 wide\n7f6000 20 also good";
+                 10000000000000000 1 wide\n7f7000 1 a\0b\n7f6000 20 also good";
     let store = Store::new();
     let image = read(Path::new("/tmp/perf-1.map"), store.keep(text.to_vec())).unwrap();
     assert_eq!(image.symbols.len(), 2);
-    assert_eq!(image.report.skipped["broken line"], 6);
+    assert_eq!(image.report.skipped["broken line"], 7);
     assert_eq!(
         image.report.warnings,
         [

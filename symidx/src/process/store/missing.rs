@@ -54,7 +54,7 @@ pub enum Missing {
     },
     /// Opening it would go past the store's bounds.
     OverBudget {
-        /// Its bytes.
+        /// Bytes of memory that it can take.
         bytes: u64,
         /// What is left of the bound on bytes.
         left: u64,
@@ -67,6 +67,8 @@ pub enum Missing {
 pub enum Unusable {
     /// The system refused, with this error.
     Io(std::io::ErrorKind),
+    /// It is no file: a directory, a pipe, a device.
+    NotAFile,
     /// It is no index.
     NotAnIndex,
     /// It has another format version.
@@ -101,6 +103,7 @@ impl fmt::Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(kind) => write!(f, "{kind}"),
+            Self::NotAFile => f.write_str("expected a file, found a directory, pipe or device"),
             Self::NotAnIndex => f.write_str("expected a .symidx file, found something else"),
             Self::Version(found) => write!(
                 f,

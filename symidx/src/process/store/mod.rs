@@ -2,21 +2,22 @@
 //!
 //! In: a module. Out: its index, opened once and shared, or why there is none,
 //! remembered too. No file stays open: an index is mapped (or read) and its
-//! descriptor closed. Finding and opening builds paths on the stack and takes a
-//! lock of its own; nothing here runs during a lookup.
+//! descriptor closed. Finding and opening builds paths on the stack and takes
+//! locks of its own; nothing here runs during a lookup.
 
 mod missing;
 mod path;
 mod place;
+mod room;
+mod search;
 mod slot;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering::Relaxed;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec::Vec;
 
-use crate::index::Index;
 use crate::process::id::Id;
 use crate::process::modules::{Module, ModuleKind};
 use crate::sys::Access;
@@ -24,8 +25,9 @@ use crate::sys::Access;
 pub use missing::{Missing, Unusable, Where};
 use place::Place;
 pub use place::user_cache;
-use slot::Counters;
-pub(crate) use slot::{Slot, size_of_index};
+use room::{Bounds, Counter, Taken};
+pub(crate) use slot::Slot;
+use slot::Wanted;
 
 /// Where indexes are found, and those that are open. `Send + Sync`: share one
 /// among threads and processes looked at, in an `Arc`.
@@ -46,7 +48,20 @@ pub(crate) use slot::{Slot, size_of_index};
 /// `symidx build --store` puts there, named by the file's device, inode, size
 /// and times: `.by-file/DEV-INO-SIZE-MTIME-CTIME`.
 ///
-/// What was not found is remembered: see [`Store::forget_missing`].
+/// What was not found is remembered: see [`Store::forget_missing`]. An index
+/// that is open stays the one it is, also when its file is replaced (by rename:
+/// nothing may edit it): to take the new file, [`Store::evict`] its build and
+/// make the resolvers anew.
+///
+/// | task | call |
+/// |---|---|
+/// | indexes mapped, or copied into memory | [`Store::mapped`], [`Store::read`] |
+/// | more places, or only own ones | [`Store::with_directory`], [`Store::without_default_places`] |
+/// | bounds | [`Store::with_max_open`], [`Store::with_max_bytes`] |
+/// | how much is open | [`Store::open_count`], [`Store::open_bytes`] |
+/// | close | [`Store::evict`], [`Store::evict_unused`] |
+/// | look again | [`Store::forget_missing`] |
+/// | one file, at once | [`Store::find`] |
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -61,17 +76,27 @@ pub(crate) use slot::{Slot, size_of_index};
 pub struct Store {
     access: Access,
     places: Vec<Place>,
-    max_open: usize,
-    max_bytes: u64,
-    counters: Arc<Counters>,
-    slots: Mutex<HashMap<Key, Arc<Slot>>>,
+    bounds: Bounds,
+    taken: Arc<Counter>,
+    /// Counts up when what is missing is to be forgotten.
+    epoch: AtomicU64,
+    slots: Mutex<Slots>,
 }
 
 /// What one index serves: a build, or a file without an id.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Build(Id),
-    File(PathBuf, Option<u64>),
+    File(PathBuf, Wanted),
+}
+
+/// Every slot that some module asked for.
+#[derive(Debug, Default)]
+struct Slots {
+    map: HashMap<Key, Arc<Slot>>,
+    made: u64,
+    /// Unused ones are dropped when there are this many.
+    prune_at: usize,
 }
 
 /// How many indexes are open unless [`Store::with_max_open`] says otherwise.
@@ -81,10 +106,10 @@ impl Store {
     pub(crate) fn new(access: Access) -> Self {
         Self {
             access,
-            places: Place::defaults(),
-            max_open: MAX_OPEN,
-            max_bytes: u64::MAX,
-            counters: Arc::default(),
+            places: Place::defaults(|name| std::env::var_os(name)),
+            bounds: Bounds { indexes: MAX_OPEN, bytes: u64::MAX },
+            taken: Arc::default(),
+            epoch: AtomicU64::new(0),
             slots: Mutex::default(),
         }
     }
@@ -101,7 +126,13 @@ impl Store {
         Self::new(Access::read())
     }
 
-    /// Looks in this directory too, before those of the environment.
+    /// Looks in this directory too, before those of the environment; in the one
+    /// that was added first, first.
+    ///
+    /// ```
+    /// let store = symidx::process::Store::read().with_directory("/var/lib/symidx");
+    /// # assert_eq!(store.open_count(), 0);
+    /// ```
     #[must_use]
     pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         let own = self.places.iter().filter(|place| place.is_before_directories()).count();
@@ -113,38 +144,57 @@ impl Store {
 
     /// Looks nowhere but in directories added after this call: not beside or
     /// in binaries, not where the environment says.
+    ///
+    /// ```
+    /// use symidx::process::Store;
+    /// let store = Store::read().without_default_places().with_directory("/var/lib/symidx");
+    /// # assert_eq!(store.open_count(), 0);
+    /// ```
     #[must_use]
     pub fn without_default_places(mut self) -> Self {
         self.places.clear();
         self
     }
 
-    /// Keeps at most this many indexes open; indexes past it are
-    /// [`Missing::OverBudget`] until others are evicted.
+    /// Keeps at most this many indexes open, 4096 unless said otherwise; those
+    /// that no resolver uses make way for others, and an index that finds no
+    /// room is [`Missing::OverBudget`] until there is some. The bound holds at
+    /// every moment, whatever threads do.
+    ///
+    /// ```
+    /// let store = symidx::process::Store::read().with_max_open(100);
+    /// # assert_eq!(store.open_count(), 0);
+    /// ```
     #[must_use]
     pub fn with_max_open(mut self, indexes: usize) -> Self {
-        self.max_open = indexes;
+        self.bounds.indexes = indexes;
         self
     }
 
-    /// Opens at most this many bytes of indexes (mapped, or read into memory);
-    /// indexes past it are [`Missing::OverBudget`] until others are evicted.
+    /// Opens at most this many bytes of indexes: mapped, in whole pages, or
+    /// read into memory. As [`Store::with_max_open`].
+    ///
+    /// ```
+    /// let store = symidx::process::Store::read().with_max_bytes(64 << 20);
+    /// # assert_eq!(store.open_bytes(), 0);
+    /// ```
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: u64) -> Self {
-        self.max_bytes = bytes;
+        self.bounds.bytes = bytes;
         self
     }
 
     /// How many indexes are open now.
     #[must_use]
     pub fn open_count(&self) -> usize {
-        self.counters.open.load(Relaxed)
+        self.taken.taken().indexes
     }
 
-    /// Bytes of all indexes that are open: what can be resident of them at most.
+    /// Bytes of all indexes that are open, mapped ones in whole pages: what can
+    /// be resident of them at most.
     #[must_use]
     pub fn open_bytes(&self) -> u64 {
-        self.counters.bytes.load(Relaxed)
+        self.taken.taken().bytes
     }
 
     /// True when open indexes are copies in memory, not maps.
@@ -153,44 +203,47 @@ impl Store {
         self.access.is_read()
     }
 
-    /// Closes the index of a build, once no resolver uses it any more. True
-    /// when the store knew it.
+    /// Lets go of the index of a build: it closes once no resolver uses it any
+    /// more, and resolvers that are made from now on look for it anew. True
+    /// when the store knew the build.
+    ///
+    /// ```
+    /// # let (store, id) = (symidx::process::Store::read(), symidx::process::Id::new(&[1, 2]).unwrap());
+    /// // A new index of the build was published:
+    /// store.evict(&id);
+    /// // … and `Resolver::new(modules, store)` takes it.
+    /// ```
     pub fn evict(&self, id: &Id) -> bool {
-        self.lock().remove(&Key::Build(*id)).is_some()
+        self.lock().map.remove(&Key::Build(*id)).is_some()
     }
 
     /// Closes every index that no resolver uses; returns how many.
+    ///
+    /// ```
+    /// let store = symidx::process::Store::read();
+    /// assert_eq!(store.evict_unused(), 0);
+    /// ```
     pub fn evict_unused(&self) -> usize {
-        let before = self.open_count();
-        self.lock().retain(|_, slot| Arc::strong_count(slot) > 1);
-        before.saturating_sub(self.open_count())
+        let mut closed = 0usize;
+        self.lock().map.retain(|_, slot| {
+            let close = is_unused(slot);
+            closed = closed.saturating_add(usize::from(close));
+            !close
+        });
+        closed
     }
 
     /// Forgets what was not found, so that it is looked for again: when
     /// indexes were added.
-    pub fn forget_missing(&self) {
-        for slot in self.lock().values() {
-            slot.forget();
-        }
-    }
-
-    /// Looks everywhere for the index of a file, and opens it for the caller
-    /// alone: it counts for no bound, and nothing is remembered. `id` is what
-    /// the file's id was when it was used, if that is known; else the file is
-    /// asked.
     ///
-    /// # Errors
-    /// [`Missing`]: no place has one that fits.
-    ///
-    /// ```no_run
-    /// // SAFETY: indexes are replaced by rename only.
-    /// let store = unsafe { symidx::process::Store::mapped() };
-    /// let index = store.find("/usr/bin/bash".as_ref(), None)?;
-    /// # Ok::<(), symidx::process::Missing>(())
     /// ```
-    pub fn find(&self, file: &Path, id: Option<&Id>) -> Result<Index<'static>, Missing> {
-        let id = id.copied().or_else(|| place::id_of(file));
-        self.search(&Slot::new(id, Arc::default()), file)
+    /// # let store = symidx::process::Store::read();
+    /// // After `symidx build --store`:
+    /// store.forget_missing();
+    /// // … and the next `open_for` finds what was built.
+    /// ```
+    pub fn forget_missing(&self) {
+        self.epoch.fetch_add(1, Relaxed);
     }
 
     /// The slot of a module, made if need be. Allocates; opens nothing.
@@ -198,35 +251,102 @@ impl Store {
         if module.kind == ModuleKind::Anonymous {
             return None;
         }
-        let id = module.id.or_else(|| place::id_of_file(module));
-        let key = match id {
-            Some(id) => Key::Build(id),
-            None => Key::File(module.file.clone(), module.inode),
+        let wanted = place::wanted(module);
+        let key = match wanted {
+            Wanted::Build(id) => Key::Build(id),
+            other => Key::File(module.file.clone(), other),
         };
         let mut slots = self.lock();
-        // Modules come and go: what no resolver uses and is not open is dropped.
-        if slots.len() >= MAX_OPEN.max(self.max_open).saturating_mul(2) {
-            slots.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.index().is_some());
+        if let Some(slot) = slots.map.get(&key) {
+            return Some(slot.clone());
         }
-        let counters = &self.counters;
-        let slot = slots.entry(key).or_insert_with(|| Arc::new(Slot::new(id, counters.clone())));
-        Some(slot.clone())
+        // Modules come and go: what no resolver uses and is not open is dropped.
+        if slots.map.len() >= slots.prune_at {
+            slots.map.retain(|_, slot| Arc::strong_count(slot) > 1 || slot.index().is_some());
+            slots.prune_at = slots.map.len().max(MAX_OPEN).saturating_mul(2);
+        }
+        slots.made = slots.made.saturating_add(1);
+        let slot = Arc::new(Slot::new(wanted, slots.made));
+        slots.map.insert(key, slot.clone());
+        Some(slot)
     }
 
-    /// Opens the slot's index for a module, unless it is open or known to be missing.
-    pub(crate) fn open(&self, slot: &Slot, file: &Path) -> Result<(), Missing> {
-        let first = slot.open(file, || self.search(slot, file));
-        match first {
-            Err(Missing::OverBudget { .. }) if self.evict_unused() > 0 => {
-                slot.forget();
-                slot.open(file, || self.search(slot, file))
+    /// Opens the slot's index for a module, unless it is open or known to be
+    /// missing.
+    pub(crate) fn open(&self, slot: &Slot, module: &Module) -> Result<(), Missing> {
+        let epoch = self.epoch.load(Relaxed);
+        let (file, place) = (&module.file, module.place());
+        let search = || self.search(slot.wanted(), file, place, &self.taken, self.bounds);
+        match slot.open(place, epoch, search) {
+            Err(Missing::OverBudget { bytes, .. }) if self.make_room(bytes) => {
+                slot.forget(place);
+                slot.open(place, epoch, search)
             }
             other => other,
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Key, Arc<Slot>>> {
+    /// Closes indexes that no resolver uses, the oldest first, until one more of
+    /// this size fits; none when that would not be enough. True when it fits,
+    /// unless another thread is faster. No heap.
+    fn make_room(&self, bytes: u64) -> bool {
+        if bytes > self.bounds.bytes || self.bounds.indexes == 0 {
+            return false;
+        }
+        let mut slots = self.lock();
+        let unused = slots.map.values().filter(|slot| is_unused(slot)).fold(
+            Taken::default(),
+            |sum, slot| Taken {
+                indexes: sum.indexes.saturating_add(1),
+                bytes: sum.bytes.saturating_add(slot.bytes()),
+            },
+        );
+        let taken = self.taken.taken();
+        let rest = Taken {
+            indexes: taken.indexes.saturating_sub(unused.indexes),
+            bytes: taken.bytes.saturating_sub(unused.bytes),
+        };
+        if !self.bounds.fits(rest, bytes) {
+            return false;
+        }
+        while !self.bounds.fits(self.taken.taken(), bytes) {
+            let oldest =
+                slots.map.values().filter(|slot| is_unused(slot)).map(|slot| slot.number()).min();
+            let Some(oldest) = oldest else { return false };
+            slots.map.retain(|_, slot| slot.number() != oldest);
+        }
+        true
+    }
+
+    /// Bytes of heap that the store itself holds, all slots included.
+    pub(crate) fn own_bytes(&self) -> usize {
+        let slots = self.lock();
+        let each = size_of::<Slot>().saturating_add(super::budget::ALLOCATION);
+        let paths = slots.map.keys().fold(0usize, |sum, key| match key {
+            Key::Build(_) => sum,
+            Key::File(path, _) => {
+                sum.saturating_add(path.capacity()).saturating_add(super::budget::ALLOCATION)
+            }
+        });
+        // A table has a byte of its own per place, and is at most 7/8 full.
+        let table = size_of::<(Key, Arc<Slot>)>().saturating_add(1);
+        let places = slots.map.capacity().saturating_mul(2);
+        paths
+            .saturating_add(slots.map.len().saturating_mul(each))
+            .saturating_add(places.saturating_mul(table))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Slots> {
         // A panic elsewhere leaves the map whole: it is changed in single steps.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// True for an index that is open and that no resolver uses. Nobody can begin
+/// to while the map is locked.
+fn is_unused(slot: &Arc<Slot>) -> bool {
+    slot.index().is_some() && Arc::strong_count(slot) == 1
+}
+
+#[cfg(test)]
+mod tests;

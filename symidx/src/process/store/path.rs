@@ -6,9 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::process::id::Id;
-
-/// As many bytes as the system takes in a path.
-const MAX_PATH: usize = 4096;
+use crate::sys::open::MAX_PATH;
 
 /// A path in the making.
 pub(super) struct Buffer {
@@ -63,20 +61,40 @@ impl Buffer {
     }
 
     /// `DIR/.by-file/DEV-INO-SIZE-MTIME-CTIME`, hexadecimal, times in nanoseconds.
-    pub(super) fn by_file(directory: &Path, file: &std::fs::Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
+    pub(super) fn by_file(directory: &Path, file: &Stamp) -> Self {
         let mut path = Self::new();
         path.push(directory.as_os_str().as_bytes());
         let _ = write!(
             path,
             "/.by-file/{:x}-{:x}-{:x}-{:x}-{:x}",
-            file.dev(),
-            file.ino(),
-            file.size(),
-            nanoseconds(file.mtime(), file.mtime_nsec()),
-            nanoseconds(file.ctime(), file.ctime_nsec()),
+            file.device, file.inode, file.size, file.modified, file.changed
         );
         path
+    }
+}
+
+/// Which file it is, and which state of it: stands for its content until it is
+/// written again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    pub(super) size: u64,
+    /// Nanoseconds.
+    modified: i64,
+    changed: i64,
+}
+
+impl Stamp {
+    pub(super) fn of(file: &std::fs::Metadata) -> Self {
+        use std::os::unix::fs::MetadataExt as _;
+        Self {
+            device: file.dev(),
+            inode: file.ino(),
+            size: file.size(),
+            modified: nanoseconds(file.mtime(), file.mtime_nsec()),
+            changed: nanoseconds(file.ctime(), file.ctime_nsec()),
+        }
     }
 }
 

@@ -3,99 +3,131 @@
 //! [`Slot::index`] is one atomic load. Opening takes the slot's own lock.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::index::Index;
 use crate::process::id::Id;
 use crate::process::store::Missing;
+use crate::process::store::path::Stamp;
+use crate::process::store::room::Room;
 
-/// How much a store holds open.
-#[derive(Debug, Default)]
-pub(crate) struct Counters {
-    pub(crate) open: AtomicUsize,
-    pub(crate) bytes: AtomicU64,
+/// What an index must be of to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Wanted {
+    /// This build.
+    Build(Id),
+    /// This file's content: it states no build.
+    File(Stamp),
+    /// The file cannot be reached, so nothing can be of it.
+    Nothing,
 }
+
+/// An index and the room that it takes.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) index: Index<'static>,
+    pub(super) room: Room,
+}
+
+/// What was found out about a file whose index is missing.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    file: u64,
+    epoch: u64,
+    reason: Missing,
+}
+
+/// As many files of one build are remembered apart: each may have an index
+/// beside it.
+const FILES: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct Slot {
-    id: Option<Id>,
-    index: OnceLock<Index<'static>>,
-    /// Why there is none, and for which file that was found out.
-    missing: Mutex<Option<(Missing, u64)>>,
-    counters: Arc<Counters>,
+    wanted: Wanted,
+    /// Counts up, slot by slot.
+    number: u64,
+    open: OnceLock<Open>,
+    missing: Mutex<[Option<Known>; FILES]>,
 }
 
 impl Slot {
-    pub(crate) fn new(id: Option<Id>, counters: Arc<Counters>) -> Self {
-        Self { id, index: OnceLock::new(), missing: Mutex::default(), counters }
+    pub(super) fn new(wanted: Wanted, number: u64) -> Self {
+        Self { wanted, number, open: OnceLock::new(), missing: Mutex::default() }
     }
 
-    /// The build it is for; `None`: the file has no id.
-    pub(crate) fn id(&self) -> Option<&Id> {
-        self.id.as_ref()
+    pub(super) fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    /// Lower than that of slots that were made later.
+    pub(super) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The index, if it is open. No lock.
     #[inline]
     pub(crate) fn index(&self) -> Option<&Index<'static>> {
-        self.index.get()
+        Some(&self.open.get()?.index)
     }
 
-    /// Opens it with `search`, once; what is missing is searched again only for
-    /// another file of the same build, which may have an index beside it.
-    pub(crate) fn open(
+    /// Bytes of memory that its index can take; 0 when it is not open.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.open.get().map_or(0, |open| open.room.bytes())
+    }
+
+    /// Opens it with `search`, once. What is missing is searched again only for
+    /// another file of the same build, and in another epoch of the store.
+    pub(super) fn open(
         &self,
         file: &Path,
-        search: impl FnOnce() -> Result<Index<'static>, Missing>,
+        epoch: u64,
+        search: impl FnOnce() -> Result<Open, Missing>,
     ) -> Result<(), Missing> {
         if self.index().is_some() {
             return Ok(());
         }
-        let mut missing = self.lock();
         let file = digest(file);
-        match *missing {
-            _ if self.index().is_some() => return Ok(()),
-            Some((reason, of)) if of == file => return Err(reason),
-            _ => {}
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever held the lock may have opened it.
+        if self.index().is_some() {
+            return Ok(());
+        }
+        let known = missing.iter().flatten().find(|known| known.file == file);
+        if let Some(known) = known
+            && known.epoch == epoch
+        {
+            return Err(known.reason);
         }
         match search() {
-            Ok(index) => {
-                self.counters.open.fetch_add(1, Relaxed);
-                self.counters.bytes.fetch_add(size_of_index(&index), Relaxed);
-                *missing = None;
+            Ok(open) => {
+                *missing = [None; FILES];
                 // The lock is held, so nobody else has set it.
-                let _ = self.index.set(index);
+                let _ = self.open.set(open);
                 Ok(())
             }
             Err(reason) => {
-                *missing = Some((reason, file));
+                // The newest is first, the oldest falls out.
+                let old = missing.iter().position(|known| known.is_some_and(|k| k.file == file));
+                let upto = old.unwrap_or(FILES.saturating_sub(1));
+                if let Some(moved) = missing.get_mut(..=upto) {
+                    moved.rotate_right(1);
+                }
+                if let Some(first) = missing.first_mut() {
+                    *first = Some(Known { file, epoch, reason });
+                }
                 Err(reason)
             }
         }
     }
 
-    /// Lets it be searched again.
-    pub(crate) fn forget(&self) {
-        *self.lock() = None;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<(Missing, u64)>> {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        if let Some(index) = self.index() {
-            self.counters.open.fetch_sub(1, Relaxed);
-            self.counters.bytes.fetch_sub(size_of_index(index), Relaxed);
+    /// Lets it be searched again for this file.
+    pub(super) fn forget(&self, file: &Path) {
+        let file = digest(file);
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        for known in missing.iter_mut().filter(|known| known.is_some_and(|k| k.file == file)) {
+            *known = None;
         }
     }
-}
-
-pub(crate) fn size_of_index(index: &Index<'_>) -> u64 {
-    u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX)
 }
 
 /// FNV-1a of a path: a path is remembered without room for it.

@@ -1,0 +1,122 @@
+//! Memory does not depend on how large a recording is, nor on what it claims.
+
+#![allow(
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::arithmetic_side_effects,
+    reason = "a test that goes wrong should stop; an allocator is unsafe code"
+)]
+
+mod common;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Read;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use common::*;
+use symidx_perf::{NameOptions, Names, Reader, ScriptOptions, Session, script};
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: hands every call on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(now, Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A recording that is made while it is read: processes come and go, every address is
+/// another one, stacks are 30 deep.
+struct Endless {
+    made: Vec<u8>,
+    used: usize,
+    sample: u64,
+    samples: u64,
+    rounds: bool,
+}
+
+impl Endless {
+    fn new(samples: u64, rounds: bool) -> Self {
+        let made = Recording::new(IP_TID_TIME | CALLCHAIN).pipe();
+        Self { made, used: 0, sample: 0, samples, rounds }
+    }
+
+    fn more(&mut self) {
+        let mut recording = Recording::new(IP_TID_TIME | CALLCHAIN);
+        let time = self.sample * 1000 + 1;
+        let pid = 100 + u32::try_from(self.sample / 50).unwrap();
+        if self.sample.is_multiple_of(50) {
+            recording.task(FORK, pid, 1, time);
+            recording.comm(pid, time, "short-lived", true);
+            for map in 0..20u64 {
+                let name = format!("/lib/lib{}.so", map + self.sample / 5000 % 50);
+                recording.mmap(pid, time, 0x7f00_0000_0000 + map * 0x10_0000, 0x10_0000, 0, &name);
+            }
+            recording.task(EXIT, pid - 10, 1, time);
+        }
+        let chain: Vec<u64> = (0..30)
+            .map(|depth| 0x7f00_0000_0000 + (self.sample * 7919 + depth * 104_729) % 0x140_0000)
+            .collect();
+        recording.sample(USER, pid, time, 0, &chain);
+        if self.rounds && self.sample.is_multiple_of(500) {
+            recording.round();
+        }
+        self.sample += 1;
+        self.made = recording.records.concat();
+        self.used = 0;
+    }
+}
+
+impl Read for Endless {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.used == self.made.len() {
+            if self.sample == self.samples {
+                return Ok(0);
+            }
+            self.more();
+        }
+        let rest = self.made.get(self.used..).unwrap();
+        let count = rest.len().min(buffer.len());
+        buffer.get_mut(..count).unwrap().copy_from_slice(rest.get(..count).unwrap());
+        self.used += count;
+        Ok(count)
+    }
+}
+
+fn peak(samples: u64, rounds: bool) -> usize {
+    let before = NOW.load(Relaxed);
+    PEAK.store(before, Relaxed);
+    let mut session = Session::new(Reader::from_stream(Endless::new(samples, rounds)).unwrap());
+    let mut names = Names::new(NameOptions::default());
+    let options = ScriptOptions::default();
+    let summary = script(&mut session, &mut names, &options, &mut std::io::sink(), |_| ()).unwrap();
+    assert_eq!((summary.counts.samples, summary.frames), (samples, samples * 30));
+    PEAK.load(Relaxed) - before
+}
+
+// One test, as the allocator counts for the whole process.
+#[test]
+fn ten_times_the_recording_takes_the_same_memory() {
+    let small = peak(2_500, true);
+    let large = peak(25_000, true);
+    assert!(large < 8 << 20, "{large} bytes");
+    assert!(large < small + (2 << 20), "{small} bytes, then {large}");
+    // Without round marks it goes through files.
+    let unsorted = peak(25_000, false);
+    assert!(unsorted < 8 << 20, "{unsorted} bytes");
+}

@@ -1,0 +1,192 @@
+//! Modules: which file a run-time address belongs to.
+
+use core::ffi::c_char;
+
+use symidx::process::Modules;
+
+use super::memory::{self, Buffer, Place, Structs};
+use super::{fail, settle, some, symidx_modules};
+use crate::status::symidx_status::{self, *};
+use crate::types::{symidx_location, symidx_module};
+
+/// The modules of this process: the program, its shared objects, the vDSO, each
+/// with its build-id.
+///
+/// Threads: any. Signals: no (takes the loader's lock, allocates).
+///
+/// # Safety
+/// `modules` points to a variable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_modules_capture(
+    modules: *mut *mut symidx_modules,
+) -> symidx_status {
+    // SAFETY: the caller's variable, as the contract says.
+    let place = unsafe { Place::new(modules) };
+    settle(|| {
+        give(&mut place?, Modules::capture());
+        Ok(SYMIDX_OK)
+    })
+}
+
+/// The modules of another process, through `/proc/PID`: works for containers and
+/// for files that were deleted. `message` takes the details of a failure and may
+/// be NULL.
+///
+/// Threads: any. Signals: no.
+///
+/// # Safety
+/// `modules` points to a variable, `message` to `message_capacity` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_modules_from_pid(
+    pid: u32,
+    modules: *mut *mut symidx_modules,
+    message: *mut c_char,
+    message_capacity: usize,
+) -> symidx_status {
+    // SAFETY: the caller's variable and buffer, as the contract says.
+    let (place, message) =
+        unsafe { (Place::new(modules), Buffer::message(message, message_capacity)) };
+    settle(|| {
+        let (mut place, mut message) = (place?, message?);
+        place.set(core::ptr::null_mut());
+        match Modules::from_pid(pid) {
+            Ok(modules) => give(&mut place, modules),
+            Err(error) => {
+                let details = format_args!("cannot read the maps of process {pid}: {error}");
+                return Err(fail(&mut message, SYMIDX_ERROR_IO, &details));
+            }
+        }
+        Ok(SYMIDX_OK)
+    })
+}
+
+/// The modules in a recorded text of `/proc/PID/maps`. Build-ids are read from the
+/// files of those names when an index is looked for. `message` as in
+/// symidx_modules_from_pid.
+///
+/// Threads: any. Signals: no. Lifetime: a copy.
+///
+/// # Safety
+/// `text` points to `length` bytes; `modules` points to a variable, `message` to
+/// `message_capacity` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_modules_from_maps(
+    text: *const c_char,
+    length: usize,
+    modules: *mut *mut symidx_modules,
+    message: *mut c_char,
+    message_capacity: usize,
+) -> symidx_status {
+    // SAFETY: the caller's memory, as the contract says.
+    let (text, place, message) = unsafe {
+        (
+            memory::some_bytes(text, length),
+            Place::new(modules),
+            Buffer::message(message, message_capacity),
+        )
+    };
+    settle(|| {
+        let (mut place, mut message) = (place?, message?);
+        place.set(core::ptr::null_mut());
+        match Modules::from_maps(text?) {
+            Ok(modules) => give(&mut place, modules),
+            Err(error) => return Err(fail(&mut message, SYMIDX_ERROR_MAPS, &error)),
+        }
+        Ok(SYMIDX_OK)
+    })
+}
+
+fn give(place: &mut Place<'_, *mut symidx_modules>, modules: Modules) {
+    place.set(Box::into_raw(Box::new(symidx_modules(modules))));
+}
+
+/// Frees modules; NULL is fine.
+///
+/// Threads: when no other call uses them. Signals: no. Lifetime: every text from
+/// them ends.
+///
+/// # Safety
+/// The modules are ones that this library gave, and nobody freed. Those that
+/// symidx_resolver_modules gave are not to be freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_modules_free(modules: Option<Box<symidx_modules>>) {
+    drop(modules);
+}
+
+/// Whether libraries were loaded or unloaded since. For this process two counters
+/// of the loader are compared.
+///
+/// Threads: any. Signals: no (takes the loader's lock).
+///
+/// # Safety
+/// The modules are this library's; `changed` points to a variable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_modules_changed(
+    modules: Option<&symidx_modules>,
+    changed: *mut bool,
+) -> symidx_status {
+    // SAFETY: the caller's variable, as the contract says.
+    let changed = unsafe { Place::new(changed) };
+    settle(|| {
+        let (modules, mut changed) = (some(modules)?, changed?);
+        changed.set(modules.0.changed().map_err(|_| SYMIDX_ERROR_IO)?);
+        Ok(SYMIDX_OK)
+    })
+}
+
+/// How many modules there are; 0 for NULL. Their numbers start at 0.
+///
+/// Threads: any. Signals: yes.
+///
+/// # Safety
+/// The modules are this library's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_modules_count(modules: Option<&symidx_modules>) -> u32 {
+    modules.map_or(0, |modules| u32::try_from(modules.0.len()).unwrap_or(u32::MAX))
+}
+
+/// The module with a number. SYMIDX_NONE when there is none.
+///
+/// Threads: any. Signals: yes. Lifetime: texts and id as long as the modules.
+///
+/// # Safety
+/// The modules are this library's; `module` points to a struct whose size is set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_modules_get(
+    modules: Option<&symidx_modules>,
+    number: u32,
+    module: *mut symidx_module,
+) -> symidx_status {
+    // SAFETY: the caller's struct, as the contract says.
+    let module = unsafe { Structs::one(module) };
+    settle(|| {
+        let (modules, mut module) = (some(modules)?, module?);
+        let found = modules.0.get(number).ok_or(SYMIDX_NONE)?;
+        module.write(0, &symidx_module::of(found));
+        Ok(SYMIDX_OK)
+    })
+}
+
+/// Where a run-time address lies: its module, svma and file offset.
+/// SYMIDX_NO_MODULE when no module holds it.
+///
+/// Threads: any. Signals: yes. Lifetime: a copy.
+///
+/// # Safety
+/// The modules are this library's; `location` points to a struct whose size is
+/// set.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_modules_find(
+    modules: Option<&symidx_modules>,
+    address: u64,
+    location: *mut symidx_location,
+) -> symidx_status {
+    // SAFETY: the caller's struct, as the contract says.
+    let location = unsafe { Structs::one(location) };
+    settle(|| {
+        let (modules, mut location) = (some(modules)?, location?);
+        let found = modules.0.find(address).ok_or(SYMIDX_NO_MODULE)?;
+        location.write(0, &symidx_location::of(&found));
+        Ok(SYMIDX_OK)
+    })
+}
