@@ -4,6 +4,7 @@
 
 mod budget;
 mod index;
+mod pprof;
 mod profile;
 mod report;
 mod script;

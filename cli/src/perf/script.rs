@@ -4,7 +4,7 @@
 //! lines or folded stacks; what it cost and what has no name on standard error.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
@@ -13,9 +13,12 @@ use symidx_perf::{
     ScriptOptions, Session, Summary,
 };
 
+use super::pprof::Collector;
 use super::profile::{PlacesArgs, ProfileArgs};
 use crate::failure::{Failure, exit};
+use crate::flame::{self, Caption};
 use crate::progress::Bar;
+use crate::publish::publish;
 use crate::ui::Ui;
 
 /// Every sample, as `perf script` prints it.
@@ -29,6 +32,7 @@ use crate::ui::Ui;
                         symidx perf script -F comm,tid,time,ip,sym,dso\n  \
                         perf record -a -g -o - sleep 10 | symidx perf script -i -\n  \
                         symidx perf script --folded > stacks\n  \
+                        symidx perf script --flamegraph out.svg\n  \
                         symidx perf script --no-build --max-bytes 64M --quiet --json"
 )]
 pub(crate) struct ScriptArgs {
@@ -54,6 +58,12 @@ pub(crate) struct ScriptArgs {
     /// Stacks as lines `comm;outer;inner COUNT`; a line may come again, its counts add.
     #[arg(long, conflicts_with = "fields")]
     folded: bool,
+    /// Draw a flame graph; the distinct stacks are held in memory for it.
+    #[arg(long, value_name = "OUT.svg", conflicts_with_all = ["fields", "json"])]
+    flamegraph: Option<PathBuf>,
+    /// Write a pprof profile instead: distinct stacks with functions, files and lines.
+    #[arg(long, value_name = "OUT.pb.gz", conflicts_with_all = ["fields", "json", "folded", "flamegraph"])]
+    pprof: Option<PathBuf>,
     /// Do not build indexes that are missing.
     #[arg(long)]
     no_build: bool,
@@ -70,7 +80,7 @@ pub(crate) struct ScriptArgs {
 pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     let start = Instant::now();
     let mut names = Names::new(args.names()?);
-    let format = match (args.json, args.folded) {
+    let format = match (args.json, args.folded || args.flamegraph.is_some()) {
         (true, _) => Format::Json,
         (_, true) => Format::Folded,
         _ => Format::Text,
@@ -84,6 +94,9 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     if let Some(bound) = args.max_bytes {
         choose(args, bound, &mut names)?;
     }
+    if let Some(path) = &args.pprof {
+        return pprof(args, path, &mut names, &options);
+    }
     let mut session = args.profile.open()?;
     let bar = Bar::new(ui);
     let progress = bar.listener();
@@ -96,9 +109,21 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
         done = now;
     };
     let mut out = stdout()?;
-    let result = symidx_perf::script(&mut session, &mut names, &options, &mut out, watch);
+    let mut stacks = Vec::new();
+    let to: &mut dyn io::Write = match args.flamegraph {
+        Some(_) => &mut stacks,
+        None => &mut out,
+    };
+    let result = symidx_perf::script(&mut session, &mut names, &options, to, watch);
     drop(bar);
     let summary = result.map_err(|error| failure(args, &error))?;
+    if let Some(path) = &args.flamegraph {
+        draw(path, &stacks)?;
+        if args.folded {
+            let written = io::Write::write_all(&mut out, &stacks);
+            written.map_err(|error| failure(args, &ScriptError::Write(error)))?;
+        }
+    }
     for line in summary.damage.lines() {
         ui.warning(format_args!("{}: {line}", args.profile.input.display()));
     }
@@ -144,6 +169,37 @@ fn stdout() -> Result<std::fs::File, Failure> {
     let copy = io::stdout().as_fd().try_clone_to_owned();
     copy.map(std::fs::File::from)
         .map_err(|error| Failure::new(format!("standard output: cannot write: {error}")))
+}
+
+/// Writes a pprof profile.
+fn pprof(
+    args: &ScriptArgs,
+    path: &Path,
+    names: &mut Names,
+    options: &ScriptOptions,
+) -> Result<u8, Failure> {
+    let mut session = args.profile.open()?;
+    let mut collector = Collector::new(options.demangle, options.inline);
+    while session.next_sample().map_err(|error| args.profile.failed(error))? {
+        if let Some(located) = session.sample() {
+            collector.add(&located, names, &session, options.max_stack);
+        }
+    }
+    let profile = collector.finish(&session);
+    publish(path, |file: &mut std::fs::File| profile.write(file))?;
+    let whole = session.reader().damage() == symidx_perf::Damage::default();
+    Ok(if whole { exit::OK } else { exit::SOME_FAILED })
+}
+
+/// Draws folded stacks.
+fn draw(path: &Path, stacks: &[u8]) -> Result<(), Failure> {
+    let text = String::from_utf8_lossy(stacks);
+    let lines = text.lines().filter_map(|line| {
+        let (stack, count) = line.rsplit_once(' ')?;
+        Some((stack, count.parse().ok()?))
+    });
+    let caption = Caption { title: "perf", unit: "samples" };
+    flame::graph(path, lines, caption).map(|_| ())
 }
 
 /// Leaves out the indexes that the bound has no room for: see `Names::choose`.

@@ -1,0 +1,36 @@
+//! Invariant: whatever the bytes, reading them ends, never panics, and hands out samples
+//! only as many as records fit in them; the same bytes give the same samples again, and
+//! the text of them has one block a sample and one line an address.
+
+#![no_main]
+
+use std::io::Cursor;
+
+use libfuzzer_sys::fuzz_target;
+use symidx_perf::{Binaries, Fields, Inventory, NameOptions, Names, Reader, ScriptOptions, Session};
+
+fn session(data: &[u8]) -> Option<Session> {
+    Reader::from_stream(Cursor::new(data.to_vec())).ok().map(Session::new)
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some(mut first) = session(data) else { return };
+    let Ok(inventory) = Inventory::read(&mut first, 127) else { return };
+    // A compressed record may hold more than there are bytes.
+    let compressed = data.windows(4).any(|word| matches!(word, [81 | 83, 0, 0, 0] | [0, 0, 0, 81 | 83]));
+    if !compressed {
+        assert!(inventory.counts.samples <= data.len() as u64 / 8);
+    }
+    let _ = inventory.damage.lines();
+
+    let mut second = session(data).expect("it could be opened before");
+    let mut names = Names::new(NameOptions { binaries: Binaries::nowhere_else(), ..NameOptions::default() });
+    let mut options = ScriptOptions::default();
+    options.fields = Fields::parse("ip,sym,dso").expect("known fields");
+    let mut text = Vec::new();
+    let summary = symidx_perf::script(&mut second, &mut names, &options, &mut text, |_| ());
+    let summary = summary.expect("it could be read before");
+    assert_eq!(summary.counts, inventory.counts);
+    assert_eq!(summary.frames, inventory.frames);
+    assert_eq!(summary.damage, inventory.damage);
+});
