@@ -5,6 +5,7 @@
 //! anything about symbols.
 
 mod blocks;
+pub(crate) mod pieces;
 
 use std::io::{self, Seek, SeekFrom, Write};
 

@@ -230,6 +230,8 @@ impl Shared<'_> {
             // A file without a symbol is known to have none, from then on.
             allow_empty: true,
             keep_richer: true,
+            // A profile touches all of them, and has little memory.
+            small_pieces: true,
             ..BuildOptions::default()
         };
         let directory = job.output.parent().unwrap_or(&self.options.store);
