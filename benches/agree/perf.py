@@ -10,7 +10,6 @@ it by what `readelf` (or the kallsyms text) states about that address; what no c
 makes the exit status 1. Lines that are no addresses must be equal. Needs perf and binutils; --write FILE writes the table.
 """
 import argparse
-import bisect
 import collections
 import os
 import re
@@ -33,7 +32,7 @@ CLASSES = {
     "other table": "the symbol is in a table that perf did not read: `.dynsym` beside a debug file, `.gnu_debugdata`",
     "dwarf": "a function known only to DWARF: perf says [unknown]",
     "kernel alias": "another name of the same address: kallsyms has no sizes, bindings are guessed from letters",
-    "kernel end": "perf's last symbol of a module or of the kernel reaches to the end of a page that is not its own",
+    "kernel end": "an end marker (`__entry_text_end`) owns nothing; perf stretches it up to the next symbol",
 }
 FRAME = re.compile(rb"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 ALONE = re.compile(rb"^(.*: )\s*([0-9a-f]+) (.*) \((.*)\)$")
@@ -154,11 +153,7 @@ class Kernel:
         if pname and oname and poff == ooff and {pname, oname} <= names(address - poff):
             return "kernel alias"
         if pname and not oname and pname in names(address - poff):
-            start = address - poff
-            after = bisect.bisect_right(self.starts, start)
-            module = dict(self.at[start]).get(pname)
-            next_module = self.at[self.starts[after]][0][1] if after < len(self.starts) else None
-            return "kernel end" if module != next_module or re.match(r"_e?(text|end|init|sinit)|__", pname) else None
+            return "kernel end" if re.fullmatch(r"_etext|_end|__.*_end", pname) else None
         return None
 
 
