@@ -15,10 +15,14 @@ pub enum Relation {
     Same,
     /// The same function under another of its names.
     Alias,
+    /// The same functions, but that the outermost one's name in the symbol table ends in `.llvm.` and a number.
+    Suffix,
     /// No name from either.
     Neither,
     /// Only symidx has a name.
     OnlySymidx,
+    /// Only `backtrace` has a name: that of the function that ends right before the byte.
+    FirstByteAfter,
     /// Only `backtrace` has a name.
     OnlyBacktrace,
     /// Both have names, and they differ.
@@ -36,8 +40,12 @@ pub fn compare(resolver: &Resolver, frames: &[Frame], late: &dyn Fn(&Frame) -> b
         let relation = match (ours.as_slice(), theirs.as_slice()) {
             ([], []) => Relation::Neither,
             (_, []) => Relation::OnlySymidx,
+            ([], _) if is_after_end(resolver, frame.address) => Relation::FirstByteAfter,
             ([], _) => Relation::OnlyBacktrace,
             (a, b) if a == b => Relation::Same,
+            (a, b) if a.iter().map(|name| plain(name)).eq(b.iter().map(|name| plain(name))) => {
+                Relation::Suffix
+            }
             ([_], [other]) if is_alias(resolver, frame.address, other) => Relation::Alias,
             _ => Relation::Other,
         };
@@ -67,6 +75,17 @@ fn backtrace(address: u64) -> Vec<String> {
         names.extend(symbol.name().and_then(|name| Some(name.as_str()?.to_owned())));
     });
     names
+}
+
+/// A name without what the compiler appended to make it unique.
+fn plain(name: &str) -> &str {
+    name.split_once(".llvm.").map_or(name, |(name, _)| name)
+}
+
+/// True when the byte before a return address is the first one after a function.
+fn is_after_end(resolver: &Resolver, address: u64) -> bool {
+    let before = resolver.lookup(address - 2);
+    before.is_ok_and(|found| found.svma().0 + 1 == found.symbol().start().0 + found.symbol().size())
 }
 
 fn is_alias(resolver: &Resolver, address: u64, name: &str) -> bool {

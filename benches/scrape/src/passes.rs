@@ -81,22 +81,22 @@ fn opened(resolver: &mut Resolver, addresses: &[u64], cost: &mut Cost) -> usize 
     open
 }
 
-/// symidx: opens what the addresses need, then gives every function, file and line.
-pub fn symidx_frames(resolver: &mut Resolver, addresses: &[u64], cost: &mut Cost) {
+/// symidx: sorts the addresses, opens what they need, then gives every function, file and line.
+pub fn symidx_frames(resolver: &mut Resolver, addresses: &mut [u64], cost: &mut Cost) {
+    addresses.sort_unstable();
     cost.open = opened(resolver, addresses, cost);
     let mut line = Line::new();
-    for &address in addresses {
+    for &address in &*addresses {
         let Ok(found) = resolver.frames_return(address) else {
             continue;
         };
         cost.named += 1;
         for frame in found.frames().flatten() {
-            line.used = 0;
-            if let Some(function) = frame.function() {
-                let _ = write!(line, "{function}");
-            }
+            line.used = frame.function().map_or(0, |name| name.copy_to(&mut line.bytes));
             if let Some(file) = frame.file() {
-                let _ = write!(line, " {file}:{:?}", frame.line());
+                let room = line.bytes.get_mut(line.used..).unwrap_or_default();
+                line.used += file.copy_to(room);
+                black_box(frame.line());
             }
             cost.functions += 1;
             black_box(&line.bytes);
@@ -105,14 +105,14 @@ pub fn symidx_frames(resolver: &mut Resolver, addresses: &[u64], cost: &mut Cost
 }
 
 /// symidx: names only, in a sorted batch.
-pub fn symidx_names(resolver: &mut Resolver, addresses: &[u64], cost: &mut Cost) {
+pub fn symidx_names(resolver: &mut Resolver, addresses: &mut [u64], cost: &mut Cost) {
+    addresses.sort_unstable();
     cost.open = opened(resolver, addresses, cost);
     let mut line = Line::new();
     let inside = addresses.iter().map(|address| address - 1);
     let statistics = resolver.batch(inside, |_, answer| match answer {
         Ok(found) => {
-            line.used = 0;
-            let _ = write!(line, "{}", found.symbol().name());
+            line.used = found.symbol().name().copy_to(&mut line.bytes);
             black_box(&line.bytes);
         }
         Err(reason) => {

@@ -45,8 +45,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// A place in a list of that length.
+    pub fn place(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(u64::try_from(length).unwrap_or(1))).unwrap_or(0)
+    }
+
     pub fn below(&mut self, end: u64) -> u64 {
-        u64::try_from(u128::from(self.next()) * u128::from(end) >> 64).unwrap_or(0)
+        u64::try_from((u128::from(self.next()) * u128::from(end)) >> 64).unwrap_or(0)
     }
 }
 

@@ -48,25 +48,28 @@ pub fn run(options: &Options) -> Result<()> {
         );
         frames.extend(picked);
     }
-    let mut addresses: Vec<u64> = frames.iter().map(|frame| frame.address).collect();
+    let recorded = stacks(&frames, &mut random);
+    let mut addresses = recorded.clone();
     addresses.sort_unstable();
     println!("indexes: {:.1} MiB", mebibytes(index_bytes));
 
-    // Each in its own store, so that each opens its indexes itself.
-    let rival = |label: &str| {
-        for pass in 1..=options.passes {
-            print(
-                &format!("backtrace {label}, pass {pass}"),
-                &measure(|cost| backtrace(&addresses, cost)),
-            );
+    let rival = || {
+        for (order, addresses) in [("sorted", &addresses), ("in stacks", &recorded)] {
+            for pass in 1..=options.passes {
+                print(
+                    &format!("backtrace, {order}, pass {pass}"),
+                    &measure(|cost| backtrace(addresses, cost)),
+                );
+            }
         }
     };
     header();
     if options.rival_first {
-        rival("first");
+        rival();
     }
     let mut kept = None;
-    for (name, names_only) in [("names", true), ("frames", false)] {
+    // Each with a store of its own, so that each opens the indexes itself.
+    for (name, names_only) in [("frames", false), ("names", true)] {
         let ((modules, capture), heap) = count(|| {
             let start = std::time::Instant::now();
             (Modules::capture(), start.elapsed())
@@ -82,16 +85,18 @@ pub fn run(options: &Options) -> Result<()> {
             micros(start.elapsed())
         );
         for pass in 1..=options.passes {
+            // In the order of the stacks: sorting is part of the pass.
+            let mut room = recorded.clone();
             let cost = measure(|cost| match names_only {
-                true => symidx_names(&mut resolver, &addresses, cost),
-                false => symidx_frames(&mut resolver, &addresses, cost),
+                true => symidx_names(&mut resolver, &mut room, cost),
+                false => symidx_frames(&mut resolver, &mut room, cost),
             });
             print(&format!("symidx {name}, pass {pass}"), &cost);
         }
         kept = Some(resolver);
     }
     if !options.rival_first {
-        rival("after");
+        rival();
     }
     let mut resolver = kept.ok_or("a resolver")?;
 
@@ -119,7 +124,7 @@ pub fn run(options: &Options) -> Result<()> {
                 all.sort_unstable();
                 print(
                     "symidx frames, with the late library",
-                    &measure(|cost| symidx_frames(&mut resolver, &all, cost)),
+                    &measure(|cost| symidx_frames(&mut resolver, &mut all, cost)),
                 );
                 print("backtrace, with the late library", &measure(|cost| backtrace(&all, cost)));
                 // Module numbers may have changed with the update.
@@ -144,6 +149,23 @@ pub fn run(options: &Options) -> Result<()> {
         of(Class::Gap)
     );
     Ok(())
+}
+
+/// The addresses in the order of stacks: runs of up to eight calls in one
+/// module, then another one's.
+fn stacks(frames: &[Frame], random: &mut Random) -> Vec<u64> {
+    let mut left: Vec<&[Frame]> = frames.chunk_by(|a, b| a.module == b.module).collect();
+    let mut recorded = Vec::with_capacity(frames.len());
+    while !left.is_empty() {
+        let at = random.place(left.len());
+        let (run, rest) = left[at].split_at(left[at].len().min(1 + random.place(8)));
+        recorded.extend(run.iter().map(|frame| frame.address));
+        match rest.is_empty() {
+            true => drop(left.swap_remove(at)),
+            false => left[at] = rest,
+        }
+    }
+    recorded
 }
 
 fn modules_number(resolver: &Resolver, address: u64) -> u32 {

@@ -15,7 +15,7 @@ use crate::index::Index;
 use crate::open::View;
 use crate::sys::Held;
 
-/// Keeps the bytes of an index alive. Never read again, only dropped.
+/// Keeps the bytes of an index alive.
 pub(crate) enum Owner {
     /// Somebody else owns them.
     Borrowed,
@@ -23,7 +23,7 @@ pub(crate) enum Owner {
     Heap { _bytes: HeapBytes },
     /// A mapped file.
     #[cfg(feature = "mmap")]
-    Map { _map: memmap2::Mmap },
+    Map { map: memmap2::Mmap },
 }
 
 impl std::fmt::Debug for Owner {
@@ -53,6 +53,31 @@ impl Drop for HeapBytes {
         // SAFETY: the pointer came from `Box::leak` and is freed only here.
         #[allow(unsafe_code)]
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+impl Index<'_> {
+    /// Gives back the memory that a mapped index has resident in this process:
+    /// what lookups touch next comes from the page cache again. For jobs that
+    /// must stay small while they touch all of a large index. One system call
+    /// where the index is mapped, nothing elsewhere; readers in other threads
+    /// go on undisturbed.
+    ///
+    /// ```
+    /// # fn show(index: &symidx::Index<'_>) {
+    /// // Between two batches of a long job:
+    /// index.release();
+    /// # }
+    /// ```
+    #[cfg(feature = "mmap")]
+    pub fn release(&self) {
+        #[cfg(unix)]
+        if let Owner::Map { map } = &self._owner {
+            // SAFETY: the map is of a file, shared and never written: pages
+            // that are dropped are read from the file again, the same bytes.
+            #[allow(unsafe_code)]
+            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
+        }
     }
 }
 
@@ -149,7 +174,7 @@ impl Index<'static> {
         // not change is the promise of whoever mapped them.
         #[allow(unsafe_code)]
         let view = View::open(unsafe { detach(&map) })?;
-        Ok(Self { view: Held::new(view), _owner: Owner::Map { _map: map } })
+        Ok(Self { view: Held::new(view), _owner: Owner::Map { map } })
     }
 }
 

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use symidx::process::{Id, Store};
 use symidx::{FileOffset, Index, Svma, Symbol};
 
+use crate::anonymous::resident;
 use crate::binaries::{Binaries, path_of};
 use crate::dsos::{Dso, DsoId, DsoKind};
 use crate::inventory::DsoUse;
@@ -30,6 +31,10 @@ use resident::Resident;
 pub use spelling::Spelling;
 use spelling::shows_versions;
 
+/// Mapped memory is given back once so much of it is resident. A page that is
+/// touched again is a minor fault: indexes of hundreds of megabytes cost a job
+/// some milliseconds.
+const RESIDENT: u64 = 32 << 20;
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
 
@@ -141,6 +146,22 @@ impl Names {
     #[must_use]
     pub fn mapped_bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Gives back the memory of open indexes where more than [`RESIDENT`] of
+    /// mapped files is resident; returns how much is anonymous.
+    pub(crate) fn relieve(&self) -> u64 {
+        let resident = resident();
+        if resident.mapped > RESIDENT {
+            let kernel = self.kallsyms.iter().filter_map(|opened| opened.as_ref().ok());
+            let open =
+                self.states.iter().chain(self.jit.values()).filter_map(|state| match state {
+                    State::Open(opening) => Some(opening),
+                    _ => None,
+                });
+            open.chain(kernel).for_each(|opening| opening.index.release());
+        }
+        resident.anonymous
     }
 
     /// Indexes built.

@@ -51,7 +51,9 @@ use slot::Wanted;
 /// What was not found is remembered: see [`Store::forget_missing`]. An index
 /// that is open stays the one it is, also when its file is replaced (by rename:
 /// nothing may edit it): to take the new file, [`Store::evict`] its build and
-/// make the resolvers anew.
+/// make the resolvers anew. A store that maps ends the process with SIGBUS
+/// when somebody truncates an open index, and may give wrong names when
+/// somebody writes into one; a store that reads has copies, and does neither.
 ///
 /// | task | call |
 /// |---|---|
