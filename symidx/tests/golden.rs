@@ -236,7 +236,7 @@ fn released_pages_come_back() {
         let before = dump(&read);
         for index in [&mapped, &read] {
             assert_eq!(dump(index), before);
-            index.release_pages();
+            index.release();
             assert_eq!(dump(index), before);
         }
     }

@@ -139,30 +139,6 @@ impl Index<'static> {
         Self::from_map(map)
     }
 
-    /// Lets go of the pages of a mapped index that lookups have touched: they no longer
-    /// count as this process's memory. The system keeps them as long as it has room; what
-    /// is touched next is mapped again. For an index that is not mapped nothing happens.
-    ///
-    /// Lookups may go on meanwhile. A program with a bound on resident memory calls it now
-    /// and then.
-    ///
-    /// ```no_run
-    /// // SAFETY: the file is replaced by rename only.
-    /// let index = unsafe { symidx::Index::map("app.symidx") }?;
-    /// let _ = index.lookup(symidx::Svma(0x1000));
-    /// index.release_pages();
-    /// # Ok::<(), symidx::OpenError>(())
-    /// ```
-    #[cfg(all(feature = "mmap", unix))]
-    pub fn release_pages(&self) {
-        if let Owner::Map { _map: map } = &self._owner {
-            // SAFETY: the map is shared and read-only: what is dropped comes back from
-            // the file with the same bytes.
-            #[allow(unsafe_code)]
-            let _ = unsafe { map.unchecked_advise(memmap2::UncheckedAdvice::DontNeed) };
-        }
-    }
-
     #[cfg(feature = "mmap")]
     fn from_map(map: memmap2::Mmap) -> Result<Self, OpenError> {
         // Lookups touch single pages: reading ahead would only evict others.

@@ -31,9 +31,10 @@ use resident::Resident;
 pub use spelling::Spelling;
 use spelling::shows_versions;
 
-/// Mapped memory is given back once so much of it is resident. A page that is
-/// touched again is a minor fault: indexes of hundreds of megabytes cost a job
-/// some milliseconds.
+/// Mapped memory is given back once so much of it is resident: looked at every so many
+/// samples, and with a looser bound in between ([`Resident`]), as a burst of new addresses
+/// touches pages all over. A page that is touched again is a minor fault: indexes of
+/// hundreds of megabytes cost a job some milliseconds.
 const RESIDENT: u64 = 32 << 20;
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
@@ -153,13 +154,7 @@ impl Names {
     pub(crate) fn relieve(&self) -> u64 {
         let resident = resident();
         if resident.mapped > RESIDENT {
-            let kernel = self.kallsyms.iter().filter_map(|opened| opened.as_ref().ok());
-            let open =
-                self.states.iter().chain(self.jit.values()).filter_map(|state| match state {
-                    State::Open(opening) => Some(opening),
-                    _ => None,
-                });
-            open.chain(kernel).for_each(|opening| opening.index.release());
+            self.release_pages();
         }
         resident.anonymous
     }
@@ -246,7 +241,7 @@ impl Names {
             _ => None,
         });
         let kernel = self.kallsyms.iter().flatten();
-        open.chain(kernel).for_each(|opening| opening.index.release_pages());
+        open.chain(kernel).for_each(|opening| opening.index.release());
     }
 
     fn find_jit(&mut self, place: Place) -> Answer<'_> {
