@@ -10,7 +10,6 @@ it by what `readelf` (or the kallsyms text) states about that address; what no c
 makes the exit status 1. Lines that are no addresses must be equal. Needs perf and binutils; --write FILE writes the table.
 """
 import argparse
-import bisect
 import collections
 import os
 import re
@@ -29,10 +28,11 @@ CLASSES = {
     "inner label": "an unsized label lies inside a sized symbol; perf gives it the room up to the next symbol, symidx prefers the sized one",
     "stretched": "perf stretches an unsized symbol up to the next one, over the end of its section or of another symbol; symidx says [unknown] or names what is there",
     "sized past its end": "perf stretches the only symbol there over what no symbol covers",
+    "no bytes in the file": "an offset that the file does not have: perf takes `.bss` to lie behind the data there, symidx says [unknown]",
     "other table": "the symbol is in a table that perf did not read: `.dynsym` beside a debug file, `.gnu_debugdata`",
     "dwarf": "a function known only to DWARF: perf says [unknown]",
     "kernel alias": "another name of the same address: kallsyms has no sizes, bindings are guessed from letters",
-    "kernel end": "perf's last symbol of a module or of the kernel reaches to the end of a page that is not its own",
+    "kernel end": "an end marker (`__entry_text_end`) owns nothing; perf stretches it up to the next symbol",
 }
 FRAME = re.compile(rb"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 ALONE = re.compile(rb"^(.*: )\s*([0-9a-f]+) (.*) \((.*)\)$")
@@ -58,7 +58,7 @@ class Elf:
             return
         text = run(["readelf", "-SWl", path]).decode("utf8", "replace")
         for m in re.finditer(r"\[ *(\d+)\] (\S+) +(\S+) +([0-9a-f]{16}) ([0-9a-f]+) ([0-9a-f]+)", text):
-            self.sections.append((int(m[4], 16), int(m[6], 16), m[2], int(m[1])))
+            self.sections.append((int(m[4], 16), int(m[6], 16), m[2], int(m[5], 16)))
         for m in re.finditer(r"LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) 0x\w+ (...)", text):
             self.segments.append((int(m[1], 16), int(m[2], 16), int(m[3], 16), "E" in m[4]))
         files = [path]
@@ -90,8 +90,13 @@ class Elf:
     def at(self, start, name):
         return [s for s in self.symbols.get(start, ()) if plain(s.name) == plain(name) or s.name == name]
 
-    def covering(self, address):
-        return [s for s in self.sized if s.start <= address < s.start + s.size]
+    def in_bss(self, offset, name):
+        """True when perf's arithmetic puts an object of `.bss` at an offset."""
+        for start, size, section, at in self.sections:
+            address = offset - at + start
+            if section == ".bss" and start <= address < start + size:
+                return any(plain(s.name) == plain(name) and s.start <= address < s.start + s.size for s in self.sized)
+        return False
 
 
 def split(symbol):
@@ -148,11 +153,7 @@ class Kernel:
         if pname and oname and poff == ooff and {pname, oname} <= names(address - poff):
             return "kernel alias"
         if pname and not oname and pname in names(address - poff):
-            start = address - poff
-            after = bisect.bisect_right(self.starts, start)
-            module = dict(self.at[start]).get(pname)
-            next_module = self.at[self.starts[after]][0][1] if after < len(self.starts) else None
-            return "kernel end" if module != next_module or re.match(r"_e?(text|end|init|sinit)|__", pname) else None
+            return "kernel end" if re.fullmatch(r"_etext|_end|__.*_end", pname) else None
         return None
 
 
@@ -192,6 +193,8 @@ def compare(title, profile, args, kernel=None, more=()):
                     def is_dwarf(address, name):
                         out = run([args.symidx, "lookup", "--json", "--store", args.store, dso, hex(address)]).decode()
                         return '"flags":["dwarf"]' in out and f'"name":"{name}"' in out
+                    if svma is None and mine == "[unknown]" and elf.in_bss(where, split(perf)[0]):
+                        cls = "no bytes in the file"
                     if svma is not None:
                         cls = classify(perf, mine, svma, elf, is_dwarf) or cls
             seen[key] = cls

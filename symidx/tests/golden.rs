@@ -222,3 +222,22 @@ fn the_address_spaces_meet() {
         assert!(index.lookup_offset(symidx::FileOffset(u64::MAX)).unwrap().is_none());
     }
 }
+
+/// What was let go is mapped again by whoever reads next, with the same bytes.
+#[test]
+#[cfg(all(feature = "mmap", unix))]
+fn released_pages_come_back() {
+    for name in NAMES {
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden");
+        let path = golden.join(name).with_extension("symidx");
+        // SAFETY: nobody writes these files.
+        let mapped = unsafe { Index::map(&path) }.unwrap();
+        let read = Index::read(&path).unwrap();
+        let before = dump(&read);
+        for index in [&mapped, &read] {
+            assert_eq!(dump(index), before);
+            index.release();
+            assert_eq!(dump(index), before);
+        }
+    }
+}

@@ -248,6 +248,34 @@ fn a_bound_on_bytes_leaves_out_what_names_least_and_says_what_it_cost() {
 }
 
 #[test]
+fn a_bpf_program_is_named_by_the_kernel_while_it_is_there() {
+    // As perf 6.1 prints it.
+    let mut recording = kernel(TEXT);
+    let program = 0xffff_ffff_a000_0000u64;
+    let ksymbol = |recording: &mut Recording, removed: u16| {
+        let place = [recording.u64(program), recording.u32(0x80)].concat();
+        let what =
+            [recording.u16(1), recording.u16(removed), padded(b"bpf_prog_6deef7357e7b4530_x")];
+        let who = [recording.u32(3), recording.u32(3), recording.u64(0)].concat();
+        recording.add(17, 0, &[place, what.concat(), who].concat());
+    };
+    ksymbol(&mut recording, 0);
+    recording.sample(KERNEL, 7, 10, 0, &[CONTEXT_KERNEL, program + 0x10, program + 0x90]);
+    let mut gone = recording.clone();
+    let world = World::new("ip,sym,symoff,dso");
+    let (text, summary) = world.run(&recording);
+    let expected = "\n\tffffffffa0000010 bpf_prog_6deef7357e7b4530_x+0x10 (bpf_prog_6deef7357e7b4530_x)\n\
+                    \tffffffffa0000090 [unknown] ([unknown])\n\n";
+    assert_eq!(text, expected);
+    assert_eq!(summary.counts.kernel_code, 1);
+    ksymbol(&mut gone, 1);
+    assert_eq!(
+        world.run(&gone).0,
+        "\n\tffffffffa0000010 [unknown] ([unknown])\n\tffffffffa0000090 [unknown] ([unknown])\n\n"
+    );
+}
+
+#[test]
 fn json_and_folded_stacks_say_the_same() {
     let mut recording = kernel(TEXT);
     recording.sample(KERNEL, 7, 5, 0, &[CONTEXT_KERNEL, NFT + 1, TEXT + 0x1010, 0x99]);

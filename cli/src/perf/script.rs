@@ -43,6 +43,9 @@ pub(crate) struct ScriptArgs {
     /// Columns.
     #[arg(short = 'F', long, value_name = "FIELDS", value_parser = Fields::parse, allow_hyphen_values = true)]
     fields: Option<Fields>,
+    /// The same as -F +symoff, or with the fields given.
+    #[arg(long, conflicts_with_all = ["json", "folded"])]
+    symoff: bool,
     /// Inlined functions too (the default).
     #[arg(long, overrides_with = "no_inline")]
     inline: bool,
@@ -88,6 +91,7 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     let mut options = ScriptOptions::default();
     options.format = format;
     options.fields = args.fields.unwrap_or_default();
+    options.fields.symoff |= args.symoff && options.fields.sym;
     options.max_stack = args.profile.max_stack;
     options.inline = !args.no_inline;
     options.demangle = !args.no_demangle;
@@ -256,6 +260,10 @@ fn summarize(summary: &Summary, start: Instant, ui: Ui) {
     let counts = summary.counts;
     for (what, number) in [
         ("samples of guests, left out", counts.guest_samples),
+        (
+            "records of code that the kernel made (BPF, trampolines), known by name alone",
+            counts.kernel_code,
+        ),
         ("records lost while recording", counts.lost),
         ("times more threads or mappings than are kept", counts.forgotten),
         ("mappings of more files than are kept", counts.refused_files),

@@ -176,7 +176,10 @@ impl Profiler {
             // The profiler's own functions are nobody's business.
             if is_own(frame.symbol_address()) {
                 depth = 0;
-            } else if let Some(room) = addresses.get_mut(depth) {
+            } else if let Some(room) = addresses.get_mut(depth)
+                // Below the program's first function lies nothing.
+                && !frame.ip().is_null()
+            {
                 *room = u64::try_from(frame.ip().addr()).unwrap_or(0);
                 depth += 1;
             }

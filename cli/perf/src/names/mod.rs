@@ -8,6 +8,7 @@ mod budget;
 mod build;
 mod kernel;
 mod reason;
+mod resident;
 mod spelling;
 
 use std::collections::HashMap;
@@ -26,12 +27,14 @@ pub use budget::{ANONYMOUS_BYTES, Budget, DsoBudget, Share};
 pub use build::BuildMissing;
 use build::Builder;
 pub use reason::Reason;
+use resident::Resident;
 pub use spelling::Spelling;
 use spelling::shows_versions;
 
-/// Mapped memory is given back once so much of it is resident. A page that is
-/// touched again is a minor fault: indexes of hundreds of megabytes cost a job
-/// some milliseconds.
+/// Mapped memory is given back once so much of it is resident: looked at every so many
+/// samples, and with a looser bound in between ([`Resident`]), as a burst of new addresses
+/// touches pages all over. A page that is touched again is a minor fault: indexes of
+/// hundreds of megabytes cost a job some milliseconds.
 const RESIDENT: u64 = 32 << 20;
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
@@ -78,6 +81,7 @@ pub struct Names {
     /// DSOs that the bound leaves out, decided beforehand.
     excluded: Vec<bool>,
     bytes: u64,
+    resident: Resident,
 }
 
 #[derive(Debug, Default)]
@@ -135,6 +139,7 @@ impl Names {
             kallsyms: None,
             excluded: Vec::new(),
             bytes: 0,
+            resident: Resident::new(),
         }
     }
 
@@ -149,13 +154,7 @@ impl Names {
     pub(crate) fn relieve(&self) -> u64 {
         let resident = resident();
         if resident.mapped > RESIDENT {
-            let kernel = self.kallsyms.iter().filter_map(|opened| opened.as_ref().ok());
-            let open =
-                self.states.iter().chain(self.jit.values()).filter_map(|state| match state {
-                    State::Open(opening) => Some(opening),
-                    _ => None,
-                });
-            open.chain(kernel).for_each(|opening| opening.index.release());
+            self.release_pages();
         }
         resident.anonymous
     }
@@ -204,6 +203,9 @@ impl Names {
     /// What an address is called.
     #[inline]
     pub fn find(&mut self, place: Place, dso: &Dso, session: &Session) -> Answer<'_> {
+        if self.resident.is_too_much() {
+            self.release_pages();
+        }
         if place.dso == DsoId::JIT {
             return self.find_jit(place);
         }
@@ -229,6 +231,17 @@ impl Names {
             _ => Some(kernel::svma(place.address, opening.slide)),
         };
         answer(opening, svma)
+    }
+
+    /// Lets go of the pages of all open indexes.
+    fn release_pages(&self) {
+        let states = self.states.iter().chain(self.jit.values());
+        let open = states.filter_map(|state| match state {
+            State::Open(opening) => Some(opening),
+            _ => None,
+        });
+        let kernel = self.kallsyms.iter().flatten();
+        open.chain(kernel).for_each(|opening| opening.index.release());
     }
 
     fn find_jit(&mut self, place: Place) -> Answer<'_> {

@@ -1,0 +1,153 @@
+//! `symidx perf script`: the same lines as `perf script`, and its other forms.
+#![cfg(target_os = "linux")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "a test that goes wrong should stop"
+)]
+
+mod common;
+#[path = "common/recording.rs"]
+mod recording;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{code, json, program, run, stderr, stdout, symidx, text};
+use recording::Recording;
+
+/// A program, and a recording with a sample at every byte of its code.
+fn recorded() -> Option<(common::Program, PathBuf, usize)> {
+    let program = program(&["-g"])?;
+    let size = std::fs::metadata(&program.binary).unwrap().len();
+    let mut recording = Recording::new();
+    recording.comm(4242, "program");
+    recording.map(4242, 0x5000_0000, &program.binary, None);
+    let mut samples = 0;
+    for offset in 0x1000..size.min(0x1400) {
+        recording.sample(4242, &[0x5000_0000 + offset, 0x5000_0000 + offset / 2 + 0x900]);
+        samples += 1;
+    }
+    recording.comm(4243, "other");
+    // Nothing is mapped in the second process.
+    recording.sample(4243, &[0x5000_1010]);
+    let data = program.binary.parent().unwrap().join("perf.data");
+    std::fs::write(&data, recording.finish()).unwrap();
+    Some((program, data, samples + 1))
+}
+
+fn script(data: &Path, more: &[&str]) -> std::process::Output {
+    let store = data.parent().unwrap().join("store");
+    let first = ["perf", "script", "-i", text(data), "--store", text(&store)];
+    run(first.iter().chain(more))
+}
+
+#[test]
+fn it_prints_what_perf_prints() {
+    let Some((_program, data, samples)) = recorded() else { return };
+    if Command::new("perf").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: perf is not there; nothing was compared");
+        return;
+    }
+    // perf has no rule for the stubs in front of the code, and stretches unsized symbols
+    // over the ends of their sections.
+    let is_stub =
+        |line: &str| ["@plt", "_init", "_fini", "__"].iter().any(|name| line.contains(name));
+    for fields in [
+        "comm,tid,time,ip,sym,dso",
+        "comm,pid,tid,time,period,ip,sym,symoff,dso",
+        "tid,period,ip",
+        "ip,sym",
+    ] {
+        let more = ["--no-demangle", "--no-inline", "-F", fields];
+        let perf = Command::new("perf").args(["script", "-i", text(&data)]).args(more).output();
+        let theirs = stdout(&perf.unwrap());
+        let ours = stdout(&script(&data, &more));
+        assert_eq!(ours.lines().count(), theirs.lines().count(), "{fields}");
+        let mut same = 0;
+        for (ours, theirs) in ours.lines().zip(theirs.lines()) {
+            if ours != theirs && !(is_stub(ours) || is_stub(theirs)) {
+                // In a pipe's format perf 6.1 prints symbols that were not asked for.
+                assert!(!fields.contains("sym"), "{fields}: `{ours}`, perf: `{theirs}`");
+            }
+            same += usize::from(ours == theirs);
+        }
+        assert!(same > samples, "{fields}: {same} lines of {samples} samples are the same");
+    }
+}
+
+#[test]
+fn other_forms_count_the_same_samples() {
+    let Some((program, data, samples)) = recorded() else { return };
+    let lines = json(&script(&data, &["--json"]));
+    assert_eq!(lines.len(), samples);
+    let last = &lines[samples - 1];
+    assert_eq!(
+        (&last["comm"], &last["frames"][0]["symbol"]),
+        (&"other".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(last["frames"][0]["reason"], "in no mapping");
+
+    let folded = stdout(&script(&data, &["--folded"]));
+    let count = |line: &str| line.rsplit(' ').next().unwrap().parse::<usize>().unwrap();
+    assert_eq!(folded.lines().map(count).sum::<usize>(), samples);
+    assert!(folded.lines().any(|line| line.starts_with("program;")), "{folded}");
+
+    let directory = program.binary.parent().unwrap();
+    let (svg, profile) = (directory.join("out.svg"), directory.join("out.pb.gz"));
+    assert_eq!(code(&script(&data, &["--flamegraph", text(&svg)])), 0);
+    assert!(std::fs::read_to_string(&svg).unwrap().contains("</svg>"));
+    assert_eq!(code(&script(&data, &["--pprof", text(&profile)])), 0);
+    let shown =
+        stdout(&run(["pprof", "-q", "--folded", "--sample-type", "samples", text(&profile)]));
+    assert_eq!(shown.lines().map(count).sum::<usize>(), samples, "{shown}");
+}
+
+#[test]
+fn the_summary_says_what_has_no_name_and_why() {
+    let Some((_program, data, _)) = recorded() else { return };
+    let output = script(&data, &["-F", "ip,sym"]);
+    let said = stderr(&output);
+    assert!(said.contains("1 in no mapping"), "{said}");
+    assert!(said.contains("anonymous at most"), "{said}");
+    let store = data.parent().unwrap().join("elsewhere");
+    let bounded = run([
+        "perf",
+        "script",
+        "-i",
+        text(&data),
+        "--store",
+        text(&store),
+        "--max-bytes",
+        "1",
+        "-F",
+        "ip,sym",
+    ]);
+    let said = stderr(&bounded);
+    assert!(said.contains("over budget"), "{said}");
+    assert_eq!(stderr(&script(&data, &["-q"])), "");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error_and_damage_is_told() {
+    let Some((_program, data, _)) = recorded() else { return };
+    let mut command = Command::new("sh");
+    let line = format!(
+        "{} perf script -q -i {} --no-build | head -1",
+        text(symidx().get_program().as_ref()),
+        text(&data)
+    );
+    let output = command.args(["-c", &line]).output().unwrap();
+    assert_eq!((stderr(&output).as_str(), stdout(&output).lines().count()), ("", 1));
+
+    let mut bytes = std::fs::read(&data).unwrap();
+    bytes.truncate(bytes.len() - 5);
+    std::fs::write(&data, bytes).unwrap();
+    let output = script(&data, &["-F", "ip"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("cut short"), "{}", stderr(&output));
+    std::fs::write(&data, "no recording").unwrap();
+    let output = script(&data, &[]);
+    assert_eq!((code(&output), stderr(&output).lines().count()), (1, 1));
+}
