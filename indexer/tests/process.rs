@@ -9,11 +9,11 @@
 )]
 
 use std::ffi::CStr;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use symidx::process::{Missing, ModuleKind, Modules, Resolver, Store, Unknown};
+use symidx_indexer::store::FileState;
 use symidx_indexer::{BuildOptions, build_file};
 
 /// The file and symbol that the loader has for an address.
@@ -168,24 +168,20 @@ fn a_file_without_an_id_is_matched_by_content_or_by_its_link() {
     *bytes.last_mut().unwrap() ^= 1;
     std::fs::write(&binary, &bytes).unwrap();
     assert!(matches!(open(Store::read()), Some(Missing::Stale { .. })));
-    // By link.
-    use std::os::unix::fs::MetadataExt as _;
-    let links = directory.path().join(".by-file");
-    std::fs::create_dir(&links).unwrap();
-    let stat = binary.metadata().unwrap();
-    let nanoseconds = |seconds: i64, rest: i64| seconds * 1_000_000_000 + rest;
-    let name = format!(
-        "{:x}-{:x}-{:x}-{:x}-{:x}",
-        stat.dev(),
-        stat.ino(),
-        stat.size(),
-        nanoseconds(stat.mtime(), stat.mtime_nsec()),
-        nanoseconds(stat.ctime(), stat.ctime_nsec())
-    );
-    build(&binary, &directory.path().join("elsewhere.symidx"));
-    symlink("../elsewhere.symidx", links.join(name)).unwrap();
-    let store = empty().with_directory(directory.path());
-    assert_eq!(open(store), None, "by its link");
+    // By the link that whoever builds makes: both sides have to name it alike, also
+    // for a file from before 1970.
+    let elsewhere = directory.path().join("elsewhere.symidx");
+    build(&binary, &elsewhere);
+    for date in ["now", "1969-12-31 23:59:58.5"] {
+        let touched = std::process::Command::new("touch").arg("-d").arg(date).arg(&binary).status();
+        assert!(touched.unwrap().success());
+        let store = empty().with_directory(directory.path());
+        assert_eq!(open(store), Some(Missing::NotFound), "no link yet");
+        let state = FileState::of(&binary.metadata().unwrap()).unwrap();
+        state.publish(directory.path(), &elsewhere).unwrap();
+        let store = empty().with_directory(directory.path());
+        assert_eq!(open(store), None, "by its link, {date}");
+    }
     std::fs::write(&binary, b"another file").unwrap();
     let store = empty().with_directory(directory.path());
     assert_eq!(open(store), Some(Missing::NotFound), "the link is that of the old file");

@@ -187,6 +187,11 @@ enum symidx_status
    */
   SYMIDX_CUT = 11,
   /**
+   * The index is of a relocatable file (`.o`, `.ko`), whose sections get their
+   * addresses when it is loaded: symidx_lookup_section.
+   */
+  SYMIDX_NOT_PLACED = 12,
+  /**
    * A pointer is NULL that must not be.
    */
   SYMIDX_ERROR_NULL = -1,
@@ -815,6 +820,10 @@ typedef struct symidx_statistics {
    * SYMIDX_CORRUPT.
    */
   uint64_t corrupt;
+  /**
+   * SYMIDX_NOT_PLACED.
+   */
+  uint64_t not_placed;
 } symidx_statistics;
 
 #ifdef __cplusplus
@@ -1150,7 +1159,7 @@ symidx_status symidx_store_evict_unused(const struct symidx_store *store, size_t
  * Forgets what was not found, so that it is looked for again: when indexes
  * were added.
  *
- * Threads: any. Signals: no (takes a lock).
+ * Threads: any. Signals: yes.
  *
  * # Safety
  * The store is one of this library.
@@ -1352,7 +1361,8 @@ symidx_status symidx_resolver_add_index(struct symidx_resolver *resolver,
  * Takes away the indexes that symidx_resolver_add_index added, and closes them.
  *
  * Threads: when no other call uses the resolver. Signals: no, and none that use
- * the resolver may come meanwhile. Lifetime: texts from those indexes end.
+ * the resolver may come meanwhile. Lifetime: texts from those indexes, and
+ * pointers to them in answers, end.
  *
  * # Safety
  * The resolver is this library's.

@@ -247,6 +247,7 @@ impl symidx_statistics {
             S::SYMIDX_UNUSABLE_INDEX => &mut self.unusable_index,
             S::SYMIDX_OVER_BUDGET => &mut self.over_budget,
             S::SYMIDX_CORRUPT => &mut self.corrupt,
+            S::SYMIDX_NOT_PLACED => &mut self.not_placed,
             _ => return false,
         };
         *counter = counter.saturating_add(1);

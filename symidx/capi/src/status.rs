@@ -39,6 +39,9 @@ pub enum symidx_status {
     /// There is more than the caller's memory takes: the first part is there,
     /// and the number or length of all of it.
     SYMIDX_CUT = 11,
+    /// The index is of a relocatable file (`.o`, `.ko`), whose sections get their
+    /// addresses when it is loaded: symidx_lookup_section.
+    SYMIDX_NOT_PLACED = 12,
     /// A pointer is NULL that must not be.
     SYMIDX_ERROR_NULL = -1,
     /// A pointer is not aligned to its type.
@@ -67,7 +70,7 @@ use symidx_status as S;
 const LOWEST: i32 = 10;
 
 /// Every code, in the order of their numbers.
-static CODES: [(S, &CStr); 22] = [
+static CODES: [(S, &CStr); 23] = [
     (S::SYMIDX_ERROR_MAPS, c"expected the text of /proc/PID/maps, found something else"),
     (S::SYMIDX_ERROR_BROKEN, c"the index is damaged; build it again: symidx build"),
     (S::SYMIDX_ERROR_VERSION, c"the index is of another format version; build it again"),
@@ -90,6 +93,7 @@ static CODES: [(S, &CStr); 22] = [
     (S::SYMIDX_CORRUPT, c"the index is damaged there; build it again"),
     (S::SYMIDX_NONE, c"there is none"),
     (S::SYMIDX_CUT, c"there is more than the memory given takes"),
+    (S::SYMIDX_NOT_PLACED, c"the index is of a relocatable file; look up by section"),
 ];
 
 impl symidx_status {
@@ -120,6 +124,7 @@ impl From<Unknown> for symidx_status {
             Unknown::StaleIndex => S::SYMIDX_STALE_INDEX,
             Unknown::UnusableIndex => S::SYMIDX_UNUSABLE_INDEX,
             Unknown::OverBudget => S::SYMIDX_OVER_BUDGET,
+            Unknown::NotPlaced => S::SYMIDX_NOT_PLACED,
             Unknown::Corrupt(_) => S::SYMIDX_CORRUPT,
             // A reason that is newer than the interface: there is no symbol.
             _ => S::SYMIDX_GAP,

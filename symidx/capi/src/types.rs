@@ -346,4 +346,6 @@ pub struct symidx_statistics {
     pub over_budget: u64,
     /// SYMIDX_CORRUPT.
     pub corrupt: u64,
+    /// SYMIDX_NOT_PLACED.
+    pub not_placed: u64,
 }

@@ -43,7 +43,8 @@ fn layouts() -> Vec<Layout> {
         layout!(symidx_location, size flags module reserved svma file_offset),
         layout!(symidx_budget, size modules indexed reserved anonymous_bytes mapped_bytes),
         layout!(symidx_statistics, size reserved addresses resolved gap no_module anonymous
-            not_opened no_index stale_index unusable_index over_budget corrupt),
+            not_opened no_index stale_index unusable_index over_budget corrupt
+            not_placed),
     ]
 }
 
@@ -63,9 +64,9 @@ input_bytes 112, index_bytes 120, symbols 128, aliases 132
 symidx_module 80: size 0, kind 4, start 8, end 16, inode 24, path 32, file 48, id 64, id_length 72
 symidx_location 32: size 0, flags 4, module 8, reserved 12, svma 16, file_offset 24
 symidx_budget 32: size 0, modules 4, indexed 8, reserved 12, anonymous_bytes 16, mapped_bytes 24
-symidx_statistics 96: size 0, reserved 4, addresses 8, resolved 16, gap 24, no_module 32, \
+symidx_statistics 104: size 0, reserved 4, addresses 8, resolved 16, gap 24, no_module 32, \
 anonymous 40, not_opened 48, no_index 56, stale_index 64, unusable_index 72, over_budget 80, \
-corrupt 88
+corrupt 88, not_placed 96
 ";
 
 #[test]
@@ -95,6 +96,7 @@ fn numbers_stay_as_they_are() {
         (S::SYMIDX_CORRUPT, 9),
         (S::SYMIDX_NONE, 10),
         (S::SYMIDX_CUT, 11),
+        (S::SYMIDX_NOT_PLACED, 12),
         (S::SYMIDX_ERROR_NULL, -1),
         (S::SYMIDX_ERROR_ALIGNMENT, -2),
         (S::SYMIDX_ERROR_SIZE, -3),
@@ -116,7 +118,7 @@ fn numbers_stay_as_they_are() {
     texts.sort_unstable();
     texts.dedup();
     assert_eq!(texts.len(), statuses.len(), "each status has a text of its own");
-    for code in [12, -11, i32::MAX, i32::MIN] {
+    for code in [13, -11, i32::MAX, i32::MIN] {
         assert_eq!(S::text_of(code), c"no status of this library");
     }
     let kinds = [

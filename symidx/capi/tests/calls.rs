@@ -759,13 +759,13 @@ fn statuses_are_counted() {
     let count = |statistics: &mut symidx_statistics, status: i32| unsafe {
         symidx_statistics_count(statistics, status)
     };
-    for status in 0..10 {
+    for status in (0..10).chain([12]) {
         for _ in 0..=status {
             assert_eq!(count(&mut statistics, status), S::SYMIDX_OK);
         }
     }
     assert_eq!(count(&mut statistics, S::SYMIDX_CUT as i32), S::SYMIDX_OK);
-    for status in [10, 12, -1, -11, i32::MAX, i32::MIN] {
+    for status in [10, 13, -1, -11, i32::MAX, i32::MIN] {
         assert_eq!(count(&mut statistics, status), S::SYMIDX_ERROR_ARGUMENT, "{status}");
     }
     let counts = [
@@ -779,8 +779,9 @@ fn statuses_are_counted() {
         statistics.unusable_index,
         statistics.over_budget,
         statistics.corrupt,
+        statistics.not_placed,
     ];
-    assert_eq!(counts, [2, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assert_eq!(counts, [2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 13]);
     assert_eq!(statistics.addresses, counts.iter().sum::<u64>());
     // An older caller's struct ends earlier.
     let mut short = [0u64; 8];

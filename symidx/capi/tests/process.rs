@@ -425,6 +425,15 @@ fn an_index_that_is_added_answers_where_no_file_does() {
         assert_eq!(lookup(&handles, &mut symbol), S::SYMIDX_OK);
         assert_eq!(bytes_of(symbol.name), known.name().as_bytes().unwrap());
         assert_eq!((symbol.module, symbol.address), (SYMIDX_NO_NUMBER, known.start().0));
+        // What an answer points to stays where it is when more are added.
+        for _ in 0..9 {
+            assert_eq!(symidx_open_map(path.as_ptr(), &mut index, null_mut(), 0), S::SYMIDX_OK);
+            let status = symidx_resolver_add_index(handles.alone(), 1, 1, 0, index);
+            assert_eq!(status, S::SYMIDX_OK);
+        }
+        let mut again: symidx_symbol = fresh();
+        assert_eq!(lookup(&handles, &mut again), S::SYMIDX_OK);
+        assert_eq!(again.index, symbol.index);
         assert_eq!(symidx_resolver_clear_added(handles.alone()), S::SYMIDX_OK);
         assert_eq!(lookup(&handles, &mut symbol), S::SYMIDX_NO_MODULE);
     }

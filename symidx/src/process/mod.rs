@@ -49,6 +49,7 @@ mod apple;
 mod budget;
 #[cfg(not(target_vendor = "apple"))]
 mod capture;
+mod digest;
 mod elf;
 mod id;
 mod image;

@@ -4,6 +4,7 @@
 //! Opening is a step of its own, here; see `lookup` for the answers. Nothing
 //! here runs during a lookup.
 
+use std::boxed::Box;
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -29,7 +30,8 @@ pub(super) struct Overlay {
     pub(super) start: u64,
     pub(super) last: u64,
     pub(super) bias: u64,
-    pub(super) index: Index<'static>,
+    /// Boxed, so that it stays where it is when others are added: C callers hold pointers to it.
+    pub(super) index: Box<Index<'static>>,
 }
 
 /// Run-time addresses to symbols and frames. `Send + Sync`; lookups take
@@ -191,7 +193,7 @@ impl Resolver {
         index: Index<'static>,
     ) {
         let (start, last) = addresses.into_inner();
-        self.overlays.push(Overlay { start, last, bias, index });
+        self.overlays.push(Overlay { start, last, bias, index: Box::new(index) });
     }
 
     /// Takes away the indexes that [`Resolver::add_index`] added: code that is
@@ -305,7 +307,9 @@ impl Resolver {
         let bytes = bytes.saturating_add(self.store.own_bytes());
         // Whether those are copies or maps is their owner's to say: the larger claim.
         let added = self.overlays.iter().fold(0, |sum: usize, overlay| {
-            sum.saturating_add(overlay.index.as_bytes().len()).saturating_add(ALLOCATION)
+            sum.saturating_add(overlay.index.as_bytes().len())
+                .saturating_add(size_of::<Index<'_>>())
+                .saturating_add(ALLOCATION.saturating_mul(2))
         });
         u64::try_from(bytes.saturating_add(added)).unwrap_or(u64::MAX)
     }

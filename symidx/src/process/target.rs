@@ -13,6 +13,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
+use crate::process::digest::Digest;
 use crate::process::elf::{Elf, LoadHeader, ReadAt};
 use crate::process::id::Id;
 use crate::process::image::{biases, memory_spans};
@@ -132,17 +133,13 @@ pub(super) struct Target {
     pub(super) memory: Option<File>,
 }
 
-/// FNV-1a over the mappings of files: heaps that grow are no change.
+/// Of the mappings of files: heaps that grow are no change.
 fn digest(text: &[u8]) -> u64 {
-    let mut digest = 0xcbf2_9ce4_8422_2325u64;
-    for line in text.split(|&byte| byte == b'\n') {
-        if Mapping::parse(line).is_some_and(|mapping| mapping.content() != Content::Anonymous) {
-            for &byte in line {
-                digest = (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
-            }
-        }
-    }
-    digest
+    let is_of_file = |line: &&[u8]| {
+        Mapping::parse(line).is_some_and(|mapping| mapping.content() != Content::Anonymous)
+    };
+    let lines = text.split(|&byte| byte == b'\n').filter(is_of_file);
+    lines.fold(Digest::default(), |digest, line| digest.of(line)).0
 }
 
 /// Spans and modules of a text; headers are read from the target, if there is one.

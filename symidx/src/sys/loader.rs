@@ -133,23 +133,29 @@ struct Walk<'s, 'f> {
 
 /// Called for each object.
 unsafe extern "C" fn entry(info: *mut libc::dl_phdr_info, size: usize, data: *mut c_void) -> c_int {
-    // SAFETY: the loader passes a valid record, and the pointer `objects` gave it.
-    let (info, walk) = unsafe { (&*info, &mut *data.cast::<Walk<'_, '_>>()) };
-    // Old loaders pass records without the counters.
+    // SAFETY: the pointer that `objects` gave, which is used by nobody else meanwhile.
+    let walk = unsafe { &mut *data.cast::<Walk<'_, '_>>() };
+    // Old loaders pass records without the counters: a reference to a whole one would
+    // claim bytes that are not theirs.
     if size >= size_of::<libc::dl_phdr_info>() {
-        walk.generation = Generation { loads: info.dlpi_adds, unloads: info.dlpi_subs };
+        // SAFETY: the record is whole, by the size that the loader states.
+        let (loads, unloads) = unsafe { ((*info).dlpi_adds, (*info).dlpi_subs) };
+        walk.generation = Generation { loads, unloads };
     }
     let Some(see) = walk.see.as_mut() else { return 1 };
-    let name = match info.dlpi_name.is_null() {
+    // SAFETY: every record has these four.
+    let (name, bias, headers, count) =
+        unsafe { ((*info).dlpi_name, (*info).dlpi_addr, (*info).dlpi_phdr, (*info).dlpi_phnum) };
+    let name = match name.is_null() {
         true => &[][..],
         // SAFETY: the loader's names end in NUL and stay while its lock is held.
-        false => unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes(),
+        false => unsafe { CStr::from_ptr(name) }.to_bytes(),
     };
-    let headers = match info.dlpi_phdr.is_null() {
+    let headers = match headers.is_null() {
         true => &[][..],
         // SAFETY: the loader's own program headers, as many as it says.
-        false => unsafe { slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) },
+        false => unsafe { slice::from_raw_parts(headers, usize::from(count)) },
     };
-    see(Object { name, bias: wide(info.dlpi_addr), headers });
+    see(Object { name, bias: wide(bias), headers });
     0
 }

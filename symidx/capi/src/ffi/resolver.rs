@@ -165,7 +165,8 @@ pub unsafe extern "C" fn symidx_resolver_add_index(
 /// Takes away the indexes that symidx_resolver_add_index added, and closes them.
 ///
 /// Threads: when no other call uses the resolver. Signals: no, and none that use
-/// the resolver may come meanwhile. Lifetime: texts from those indexes end.
+/// the resolver may come meanwhile. Lifetime: texts from those indexes, and
+/// pointers to them in answers, end.
 ///
 /// # Safety
 /// The resolver is this library's.

@@ -234,7 +234,7 @@ pub unsafe extern "C" fn symidx_store_evict_unused(
 /// Forgets what was not found, so that it is looked for again: when indexes
 /// were added.
 ///
-/// Threads: any. Signals: no (takes a lock).
+/// Threads: any. Signals: yes.
 ///
 /// # Safety
 /// The store is one of this library.

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::index::Index;
+use crate::process::digest::Digest;
 use crate::process::id::Id;
 use crate::process::store::Missing;
 use crate::process::store::path::Stamp;
@@ -130,10 +131,7 @@ impl Slot {
     }
 }
 
-/// FNV-1a of a path: a path is remembered without room for it.
+/// A path is remembered without room for it.
 fn digest(path: &Path) -> u64 {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |digest, &byte| {
-        (digest ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    })
+    Digest::default().of(path.as_os_str().as_encoded_bytes()).0
 }
