@@ -4,6 +4,7 @@
     perf.py [OPTIONS] PERF.DATA...            recordings
     perf.py [OPTIONS] --synthetic BINARY...   a made-up recording with a sample at every byte (--step N) of the code
     perf.py [OPTIONS] --kernel KALLSYMS       the same for every symbol of a kallsyms text: start, middle, last byte
+    perf.py [OPTIONS] --vmlinux FILE         the same for the text of a vmlinux that KASLR moved
 
 Both print `comm,tid,time,ip,sym,symoff,dso`. A line that differs must be one address with two names, and a class must prove
 it by what `readelf` (or the kallsyms text) states about that address; what no class proves is UNEXPLAINED, is printed, and
@@ -257,6 +258,30 @@ def of_kernel(text, args, directory):
     return compare(f"kernel: {text}", profile, args, kernel, [f"--kallsyms={text}"])
 
 
+class KernelFile:
+    """What readelf states about a vmlinux that runs moved by a distance."""
+
+    def __init__(self, path, slide):
+        self.elf, self.slide = Elf(path), slide
+
+    def classify(self, perf, ours, address):
+        return classify(perf, ours, address - self.slide, self.elf, lambda *_: False)
+
+
+def of_vmlinux(path, args, directory):
+    """First, middle and last byte of every symbol in the text of a vmlinux that KASLR moved. perf gives every other
+    section a map of its own, `[kernel.kallsyms].rodata`, whose offsets come out wrong."""
+    slide = 0x12 << 21
+    kernel = KernelFile(path, slide)
+    first, size = next((start, size) for start, size, name, _ in kernel.elf.sections if name == ".text")
+    starts = sorted(a for a in kernel.elf.symbols if first <= a < first + size)
+    samples = sorted({a + slide for s, e in zip(starts, starts[1:]) for a in (s, (s + e) // 2, e - 1)})
+    profile = os.path.join(directory, "vmlinux.data")
+    text = first + slide
+    made_up(profile, [], "", samples, [(text, size, text, "[kernel.kallsyms]_text")])
+    return compare(f"vmlinux: {path}", profile, args, kernel, [f"--vmlinux={path}"])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("inputs", nargs="+")
@@ -264,6 +289,7 @@ def main():
     parser.add_argument("--store", help="of indexes; a temporary one by default")
     parser.add_argument("--synthetic", dest="binaries", action="store_true")
     parser.add_argument("--kernel", action="store_true")
+    parser.add_argument("--vmlinux", dest="kernel_files", action="store_true")
     parser.add_argument("--kallsyms", help="of the kernel of recordings, for the facts")
     parser.add_argument("--step", type=int, default=1)
     parser.add_argument("--show", type=int, default=20)
@@ -277,6 +303,8 @@ def main():
     for item in args.inputs:
         if args.binaries:
             table[item] = synthetic(item, args, directory)
+        elif args.kernel_files:
+            table[item] = of_vmlinux(item, args, directory)
         elif args.kernel:
             table[item] = of_kernel(item, args, directory)
         else:
