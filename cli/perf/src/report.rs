@@ -138,7 +138,7 @@ pub fn report(
     while session.next_sample()? {
         let Some(located) = session.sample() else { continue };
         if counter.total.samples.is_multiple_of(SAMPLES) {
-            counter.peak = counter.peak.max(counter.names.relieve());
+            counter.peak = counter.peak.max(crate::anonymous::bytes());
             watch(session);
         }
         counter.sample(&located, session);
@@ -228,7 +228,7 @@ impl Counter<'_> {
     }
 
     fn finish(mut self, session: &Session, limit: usize) -> Report {
-        self.peak = self.peak.max(self.names.relieve());
+        self.peak = self.peak.max(crate::anonymous::bytes());
         let (mut entries, other, error) = self.table.finish();
         let children = self.options.children;
         let all = session.reader().header().events.iter();
@@ -258,7 +258,7 @@ impl Counter<'_> {
             named(*key, entry, self.names, &mut spelling, (&self.comms, &self.options), session)
         });
         let rows = rows.collect();
-        self.peak = self.peak.max(self.names.relieve());
+        self.peak = self.peak.max(crate::anonymous::bytes());
         Report {
             rows,
             total: self.total,

@@ -17,7 +17,6 @@ use std::path::{Path, PathBuf};
 use symidx::process::{Id, Store};
 use symidx::{FileOffset, Index, Svma, Symbol};
 
-use crate::anonymous::resident;
 use crate::binaries::{Binaries, path_of};
 use crate::dsos::{Dso, DsoId, DsoKind};
 use crate::inventory::DsoUse;
@@ -31,11 +30,6 @@ use resident::Resident;
 pub use spelling::Spelling;
 use spelling::shows_versions;
 
-/// Mapped memory is given back once so much of it is resident: looked at every so many
-/// samples, and with a looser bound in between ([`Resident`]), as a burst of new addresses
-/// touches pages all over. A page that is touched again is a minor fault: indexes of
-/// hundreds of megabytes cost a job some milliseconds.
-const RESIDENT: u64 = 32 << 20;
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
 
@@ -147,16 +141,6 @@ impl Names {
     #[must_use]
     pub fn mapped_bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// Gives back the memory of open indexes where more than [`RESIDENT`] of
-    /// mapped files is resident; returns how much is anonymous.
-    pub(crate) fn relieve(&self) -> u64 {
-        let resident = resident();
-        if resident.mapped > RESIDENT {
-            self.release_pages();
-        }
-        resident.anonymous
     }
 
     /// Indexes built.

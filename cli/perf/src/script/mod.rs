@@ -126,7 +126,7 @@ pub fn script(
     while session.next_sample()? {
         let Some(located) = session.sample() else { continue };
         if number.is_multiple_of(SAMPLES) {
-            writer.tally.look(writer.names);
+            writer.tally.look();
             watch(session);
             // In a pipe the names of events come late.
             let events = &session.reader().header().events;

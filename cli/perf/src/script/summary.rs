@@ -2,6 +2,7 @@
 //!
 //! In: outcomes, one by one. Out: counts per DSO and reason.
 
+use crate::anonymous;
 use crate::dsos::{Dso, DsoId};
 use crate::names::{Names, Opened, Reason};
 use crate::reader::Damage;
@@ -102,13 +103,13 @@ impl Tally {
         }
     }
 
-    /// Looks at how much memory there is, and keeps it small.
-    pub(super) fn look(&mut self, names: &Names) {
-        self.peak = self.peak.max(names.relieve());
+    /// Looks at how much memory there is.
+    pub(super) fn look(&mut self) {
+        self.peak = self.peak.max(anonymous::bytes());
     }
 
     pub(super) fn finish(mut self, session: &crate::Session, names: &Names) -> Summary {
-        self.look(names);
+        self.look();
         let used = session.dsos().iter().zip(&self.dsos).zip(0usize..);
         let mut dsos: Vec<DsoReport> = used
             .filter(|((_, one), _)| one.frames != 0)
