@@ -104,6 +104,38 @@ fn other_forms_count_the_same_samples() {
     assert_eq!(shown.lines().map(count).sum::<usize>(), samples, "{shown}");
 }
 
+/// What an index without lines cannot tell is not claimed, so that pprof may look itself.
+#[test]
+fn a_profile_claims_inlined_functions_only_where_lines_are_known() {
+    let Some(program) = program(&["-g"]) else { return };
+    let mut recording = Recording::new();
+    recording.map(4242, 0x5000_0000, &program.binary, None);
+    let data = program.binary.parent().unwrap().join("perf.data");
+    // Not beside the program, where it would be found.
+    let index = data.with_file_name("other.symidx");
+    assert_eq!(code(&run(["build", "-o", text(&index), text(&program.binary)])), 0);
+    let found = json(&run(["find", "--json", text(&index), "main"]));
+    let main = found[0]["matches"][0]["address"].as_str().unwrap();
+    let main = u64::from_str_radix(main.trim_start_matches("0x"), 16).unwrap();
+    recording.sample(4242, &[0x5000_0000 + main]);
+    std::fs::write(&data, recording.finish()).unwrap();
+    for (store, more, claimed) in [("names", &["--names-only"][..], false), ("lines", &[], true)] {
+        let store = data.with_file_name(store);
+        let places = ["-i", text(&data), "--store", text(&store)];
+        let index = ["perf", "index"].iter().chain(&places).chain(more);
+        assert_eq!(code(&run(index)), 0);
+        let out = store.with_extension("pb.gz");
+        let script = ["perf", "script", "--no-build", "--pprof", text(&out)];
+        assert_eq!(code(&run(script.iter().chain(&places))), 0);
+        let file = std::fs::File::open(&out).unwrap();
+        let (profile, _) =
+            symidx_pprof::Profile::read(file, symidx_pprof::Limits::default()).unwrap();
+        let flags: Vec<_> =
+            profile.mappings.iter().map(|m| (m.has_functions, m.has_inline_frames)).collect();
+        assert_eq!(flags, [(true, claimed)], "{}", store.display());
+    }
+}
+
 #[test]
 fn the_summary_says_what_has_no_name_and_why() {
     let Some((_program, data, _)) = recorded() else { return };
@@ -144,9 +176,12 @@ fn a_reader_that_goes_away_is_no_error_and_damage_is_told() {
     let mut bytes = std::fs::read(&data).unwrap();
     bytes.truncate(bytes.len() - 5);
     std::fs::write(&data, bytes).unwrap();
-    let output = script(&data, &["-F", "ip"]);
-    assert_eq!(code(&output), 1);
-    assert!(stderr(&output).contains("cut short"), "{}", stderr(&output));
+    let profile = data.with_extension("pb.gz");
+    for form in [&["-F", "ip"][..], &["--pprof", text(&profile)]] {
+        let output = script(&data, form);
+        assert_eq!(code(&output), 1);
+        assert!(stderr(&output).contains("cut short"), "{}", stderr(&output));
+    }
     std::fs::write(&data, "no recording").unwrap();
     let output = script(&data, &[]);
     assert_eq!((code(&output), stderr(&output).lines().count()), (1, 1));

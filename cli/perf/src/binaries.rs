@@ -184,7 +184,7 @@ impl Binaries {
     }
 
     /// The map that a process left of the code that it made at run time.
-    fn map(&self, pid: i32) -> Result<Binary, NotHere> {
+    pub(crate) fn map(&self, pid: i32) -> Result<Binary, NotHere> {
         let map = self.places.recorded(PathBuf::from(format!("/tmp/perf-{pid}.map")));
         match is_trusted(&map) {
             true => Ok(Binary { path: map, bytes: None, id: None, proof: Proof::Path }),

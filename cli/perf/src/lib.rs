@@ -52,6 +52,7 @@ mod report;
 mod script;
 mod session;
 
+pub use anonymous::bytes as anonymous_bytes;
 pub use attr::Event;
 pub use binaries::{Binaries, Binary, NotHere, Proof};
 pub use build_id::BuildId;

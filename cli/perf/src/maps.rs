@@ -50,9 +50,10 @@ impl Maps {
         Some(map)
     }
 
-    /// How many mappings only this holder has.
+    /// How many mappings this holder answers for: those that it shares are divided among
+    /// the holders and rounded up, so that all of them together answer for each.
     pub(crate) fn owned(&self) -> usize {
-        if Rc::strong_count(&self.list) == 1 { self.list.len() } else { 0 }
+        self.list.len().div_ceil(Rc::strong_count(&self.list).max(1))
     }
 
     /// Puts a mapping in place of whatever is there; an empty one changes nothing.
@@ -155,7 +156,7 @@ mod tests {
         let mut parent = Maps::default();
         parent.insert(map(0, 10, 0, 1));
         let mut child = parent.clone();
-        assert_eq!((parent.owned(), child.owned()), (0, 0));
+        assert_eq!((parent.owned(), child.owned()), (1, 1));
         child.insert(map(5, 6, 0, 2));
         assert_eq!((parent.owned(), child.owned()), (1, 3));
         assert_eq!(parent.find(5).map(|map| map.pid), Some(1));

@@ -35,6 +35,8 @@ struct World {
     kallsyms: bool,
     max_bytes: Option<u64>,
     build: bool,
+    /// Recorded paths are below this directory of it.
+    root: Option<&'static str>,
 }
 
 impl World {
@@ -44,7 +46,7 @@ impl World {
         let mut options = ScriptOptions::default();
         options.fields = Fields::parse(fields).unwrap();
         options.demangle = false;
-        Self { directory, options, kallsyms: true, max_bytes: None, build: true }
+        Self { directory, options, kallsyms: true, max_bytes: None, build: true, root: None }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -56,6 +58,9 @@ impl World {
         names.stores.push(self.path("store"));
         names.max_bytes = self.max_bytes;
         names.binaries = Binaries::nowhere_else();
+        if let Some(root) = self.root {
+            names.binaries = names.binaries.with_root(self.path(root));
+        }
         if self.kallsyms {
             names.kallsyms = Some(self.path("kallsyms"));
             names.binaries = names.binaries.with_kallsyms(self.path("kallsyms"));
@@ -202,6 +207,13 @@ fn run_time_code_is_named_by_the_map_of_its_process() {
     recording.mmap(pid, 0, 0x7f00_0000_0000, 0x1000, 0, "//anon");
     recording.sample(USER, pid, 1, 0, &[0x7f00_0000_0104, 0x7f00_0000_0148, 0x7f00_0000_0158]);
     let (text, summary) = World::new("ip,sym,dso").run(&recording);
+    // Of a copy of another machine's files, this machine's map is somebody else's.
+    let copy = World { root: Some("copy"), ..World::new("ip,sym,dso") };
+    let (_, elsewhere) = copy.run(&recording);
+    assert_eq!(count(&elsewhere, Reason::NoMapFile), 3);
+    std::fs::create_dir_all(copy.path("copy/tmp")).unwrap();
+    std::fs::copy(&map, copy.path("copy").join(map.strip_prefix("/").unwrap())).unwrap();
+    assert_eq!(copy.run(&recording).0, text);
     std::fs::remove_file(&map).unwrap();
     let file = map.display();
     let expected = format!(

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use symidx_perf::anonymous_bytes;
+
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// Looks at the memory until dropped.
@@ -70,12 +72,4 @@ impl Drop for Sampler {
             let _ = thread.join();
         }
     }
-}
-
-/// Anonymous resident memory; 0 where the system does not tell.
-fn anonymous_bytes() -> u64 {
-    let Ok(status) = std::fs::read_to_string("/proc/self/status") else { return 0 };
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let number = line.and_then(|line| line.split_whitespace().next());
-    number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0).saturating_mul(1024)
 }

@@ -12,11 +12,7 @@ use crate::failure::Failure;
 /// The binaries that a process has mapped, in the order of its addresses; an error
 /// stands where one could not be read. What is no binary is passed over.
 pub(super) fn files(pid: u32) -> Result<Vec<(PathBuf, Option<io::Error>)>, Failure> {
-    let modules = Modules::from_pid(pid).map_err(|error| {
-        Failure::new(format!(
-            "/proc/{pid}/maps: cannot read: {error}; give the number of a process that runs, as its user or root"
-        ))
-    })?;
+    let modules = Modules::from_pid(pid).map_err(|error| Failure::new(error.to_string()))?;
     let mut found = Vec::new();
     for module in modules.iter().filter(|module| module.kind() == ModuleKind::File) {
         let (path, file) = (module.path(), module.file());

@@ -50,11 +50,7 @@ struct Live {
 impl Process {
     /// A process that runs.
     pub(super) fn live(pid: u32, args: &LookupArgs, ui: Ui) -> Result<Self, Failure> {
-        let modules = Modules::from_pid(pid).map_err(|error| {
-            Failure::new(format!(
-                "/proc/{pid}/maps: cannot read: {error}; give the number of a process that runs, as its user or root"
-            ))
-        })?;
+        let modules = Modules::from_pid(pid).map_err(|error| Failure::new(error.to_string()))?;
         // SAFETY: indexes are replaced by rename and never edited, here and by
         // `symidx build`; whoever edits one in place while it is read ends this
         // short-lived process at worst.

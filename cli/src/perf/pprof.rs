@@ -35,6 +35,11 @@ fn id(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX).saturating_add(1)
 }
 
+/// True where source lines are known: then inlined functions are too.
+fn knows_lines(frames: &Frames<'_>) -> bool {
+    frames.clone().flatten().next().is_some_and(|frame| frame.file().is_some())
+}
+
 impl Collector {
     pub(super) fn new(demangle: bool, inline: bool) -> Self {
         Self {
@@ -107,9 +112,13 @@ impl Collector {
                     self.spelling.symbol(&symbol, index, versions, &mut name);
                     let system = symbol.name().as_bytes().unwrap_or(&[]);
                     location.is_folded = symbol.is_folded();
-                    location.line = match index.frames(svma) {
-                        Ok(frames) => self.lines(frames, index, &name, system),
-                        Err(_) => vec![self.line(&name, system, &[], 0, 0)],
+                    let frames = index.frames(svma).ok();
+                    if !frames.as_ref().is_some_and(knows_lines) {
+                        self.without_inlines(number);
+                    }
+                    location.line = match frames {
+                        Some(frames) => self.lines(frames, index, &name, system),
+                        None => vec![self.line(&name, system, &[], 0, 0)],
                     };
                 }
                 Answer::Whole(_) => {
@@ -204,6 +213,14 @@ impl Collector {
         let mut all = self.profile.mappings.iter_mut();
         if let Some(mapping) = all.find(|found| found.id == mapping) {
             (mapping.has_functions, mapping.has_inline_frames) = (false, false);
+        }
+    }
+
+    /// Of a location of a mapping it is not known what was inlined: so pprof may look.
+    fn without_inlines(&mut self, mapping: u64) {
+        let mut all = self.profile.mappings.iter_mut();
+        if let Some(mapping) = all.find(|found| found.id == mapping) {
+            mapping.has_inline_frames = false;
         }
     }
 

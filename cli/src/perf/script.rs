@@ -99,7 +99,7 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
         choose(args, bound, &mut names)?;
     }
     if let Some(path) = &args.pprof {
-        return pprof(args, path, &mut names, &options);
+        return pprof(args, path, &mut names, &options, ui);
     }
     let mut session = args.profile.open()?;
     let bar = Bar::new(ui);
@@ -181,6 +181,7 @@ fn pprof(
     path: &Path,
     names: &mut Names,
     options: &ScriptOptions,
+    ui: Ui,
 ) -> Result<u8, Failure> {
     let mut session = args.profile.open()?;
     let mut collector = Collector::new(options.demangle, options.inline);
@@ -191,7 +192,11 @@ fn pprof(
     }
     let profile = collector.finish(&session);
     publish(path, |file: &mut std::fs::File| profile.write(file))?;
-    let whole = session.reader().damage() == symidx_perf::Damage::default();
+    let damage = session.reader().damage();
+    for line in damage.lines() {
+        ui.warning(format_args!("{}: {line}", args.profile.input.display()));
+    }
+    let whole = damage == symidx_perf::Damage::default();
     Ok(if whole { exit::OK } else { exit::SOME_FAILED })
 }
 

@@ -111,18 +111,20 @@ impl Modules {
 
 fn read_maps(pid: u32) -> io::Result<Vec<u8>> {
     std::fs::read(std::format!("/proc/{pid}/maps")).map_err(|error| {
-        let what = match error.kind() {
-            io::ErrorKind::NotFound => "no such process; it may have ended",
+        let expected = std::format!("process {pid}: expected a readable /proc/{pid}/maps, found");
+        let text = match error.kind() {
+            io::ErrorKind::NotFound => std::format!(
+                "{expected} no such process; it may have ended: give the number of one that runs"
+            ),
             io::ErrorKind::PermissionDenied => {
-                "somebody else's process; run as its user or as root"
+                std::format!("{expected} somebody else's process; run as its user or as root")
             }
             // It ended between opening and reading.
-            _ if error.raw_os_error() == Some(libc::ESRCH) => "a process that has just ended",
-            _ => return error,
+            _ if error.raw_os_error() == Some(libc::ESRCH) => std::format!(
+                "{expected} a process that has just ended; give the number of one that runs"
+            ),
+            _ => std::format!("{expected} an error: {error}; try again as root"),
         };
-        let text = std::format!(
-            "process {pid}: expected a process with readable /proc/{pid}/maps, found {what}"
-        );
         io::Error::new(error.kind(), text)
     })
 }

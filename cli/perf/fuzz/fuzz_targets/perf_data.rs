@@ -1,6 +1,6 @@
 //! Invariant: whatever the bytes, reading them ends, never panics, and hands out samples
-//! only as many as records fit in them; the same bytes give the same samples again, and
-//! the text of them has one block a sample and one line an address.
+//! only as many as records fit in them; writing the same bytes as text counts the same
+//! samples, frames and damage.
 
 #![no_main]
 

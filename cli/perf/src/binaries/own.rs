@@ -5,18 +5,19 @@
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 
+use symidx::process::Mapping;
+
 /// No vDSO is larger than this.
 const LARGEST_VDSO: u64 = 1 << 20;
 
 /// The vDSO of this process: the same for every process of this kernel.
 pub(super) fn vdso() -> Option<Vec<u8>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let line = maps.lines().find(|line| line.ends_with("[vdso]"))?;
-    let (start, end) = line.split_whitespace().next()?.split_once('-')?;
-    let start = u64::from_str_radix(start, 16).ok()?;
-    let size = u64::from_str_radix(end, 16).ok()?.checked_sub(start)?;
+    let maps = std::fs::read("/proc/self/maps").ok()?;
+    let mut mappings = maps.split(|&byte| byte == b'\n').filter_map(Mapping::parse);
+    let vdso = mappings.find(|mapping| mapping.name == b"[vdso]")?;
+    let size = vdso.end.checked_sub(vdso.start)?;
     let mut memory = File::open("/proc/self/mem").ok()?;
-    memory.seek(SeekFrom::Start(start)).ok()?;
+    memory.seek(SeekFrom::Start(vdso.start)).ok()?;
     let mut bytes = Vec::new();
     memory.take(size.min(LARGEST_VDSO)).read_to_end(&mut bytes).ok()?;
     Some(bytes)

@@ -376,10 +376,12 @@ impl Names {
     }
 
     fn open_jit(&mut self, pid: i32) -> State {
-        let file = PathBuf::from(format!("/tmp/perf-{pid}.map"));
-        if !is_trusted(&file) {
-            return State::Missing(Reason::NoMapFile, "no map of run-time code".to_owned());
-        }
+        // Below the root of a copy, where there is one: a process of this machine with the
+        // same number is another one.
+        let file = match self.options.binaries.map(pid) {
+            Ok(binary) => binary.path,
+            Err(why) => return State::Missing(Reason::NoMapFile, why.to_string()),
+        };
         if let Ok(index) = self.store.find(&file, None) {
             return self.accept(index, 0);
         }

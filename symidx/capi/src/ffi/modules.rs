@@ -51,10 +51,7 @@ pub unsafe extern "C" fn symidx_modules_from_pid(
         place.set(core::ptr::null_mut());
         match Modules::from_pid(pid) {
             Ok(modules) => give(&mut place, modules),
-            Err(error) => {
-                let details = format_args!("cannot read the maps of process {pid}: {error}");
-                return Err(fail(&mut message, SYMIDX_ERROR_IO, &details));
-            }
+            Err(error) => return Err(fail(&mut message, SYMIDX_ERROR_IO, &error)),
         }
         Ok(SYMIDX_OK)
     })

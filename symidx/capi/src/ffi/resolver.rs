@@ -72,10 +72,7 @@ pub unsafe extern "C" fn symidx_resolver_update(
         let (resolver, mut changed, mut message) = (some(resolver)?, changed?, message?);
         match resolver.0.update() {
             Ok(is) => changed.set(is),
-            Err(error) => {
-                let details = format_args!("cannot read the maps of the process: {error}");
-                return Err(fail(&mut message, SYMIDX_ERROR_IO, &details));
-            }
+            Err(error) => return Err(fail(&mut message, SYMIDX_ERROR_IO, &error)),
         }
         Ok(SYMIDX_OK)
     })
