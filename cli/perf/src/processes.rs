@@ -15,10 +15,13 @@ use crate::record::{Comm, Ksymbol, Mmap, Task};
 
 /// Threads that have ended and are still known.
 const MOST_DEAD: usize = 256;
-/// Threads in all; beyond it everything about threads is forgotten.
-const MOST_THREADS: usize = 1 << 15;
-/// Mappings in all; beyond it those of the processes longest unused go.
+/// Threads in all; beyond it everything about threads is forgotten. As many as hash
+/// tables of 2^15 places hold: with one more they double.
+const MOST_THREADS: usize = (1 << 15) - (1 << 12);
+/// Mappings of processes in all; beyond it those of the processes longest unused go.
 const MOST_MAPS: usize = 1 << 16;
+/// Mappings of the kernel; beyond it there are no new ones.
+const MOST_KERNEL: usize = 1 << 15;
 /// A name of a thread is no longer in any kernel.
 const LONGEST_COMM: usize = 64;
 
@@ -57,7 +60,7 @@ pub(crate) struct Processes {
     kernel: Maps,
     base: Option<KernelBase>,
     dead: VecDeque<(i32, u64)>,
-    /// Mappings that are not shared.
+    /// Mappings of processes that are not shared.
     maps: usize,
     /// Records so far.
     now: u64,
@@ -191,9 +194,14 @@ impl Processes {
             let path = if record.name.starts_with(b"/") { record.name } else { b"" };
             map.dso = dsos.find(&name, build_id, DsoKind::Module, path);
         }
-        if self.maps < MOST_MAPS {
-            self.maps = self.maps.saturating_add(1);
+        self.insert_kernel(map);
+    }
+
+    fn insert_kernel(&mut self, map: Map) {
+        if self.kernel.owned() < MOST_KERNEL {
             self.kernel.insert(map);
+        } else {
+            self.forgotten = self.forgotten.saturating_add(1);
         }
     }
 
@@ -205,11 +213,10 @@ impl Processes {
         }
         let end = record.start.saturating_add(record.length.into());
         // perf keeps a mapping that is there already.
-        if self.maps < MOST_MAPS && self.kernel.find(record.start).is_none() {
+        if self.kernel.find(record.start).is_none() {
             let dso = dsos.find(record.name, None, DsoKind::Ksymbol, b"");
-            self.maps = self.maps.saturating_add(1);
             let (start, offset) = (record.start, record.start);
-            self.kernel.insert(Map { start, end, offset, dso, pid: -1 });
+            self.insert_kernel(Map { start, end, offset, dso, pid: -1 });
         }
     }
 
@@ -243,7 +250,8 @@ impl Processes {
         self.maps = 0;
     }
 
-    /// Takes the mappings from the half of the processes that were not seen for longest.
+    /// Takes the mappings from the half of the processes that were not seen for longest;
+    /// from all where the other half has most of them.
     fn forget_maps(&mut self) {
         self.forgotten = self.forgotten.saturating_add(1);
         let mut used: Vec<u64> = self.processes.values().map(|process| process.used).collect();
@@ -253,6 +261,10 @@ impl Processes {
             process.maps = Maps::default();
         }
         self.maps = self.processes.values().map(|process| process.maps.owned()).sum();
+        if self.maps > MOST_MAPS >> 1 {
+            self.processes.values_mut().for_each(|process| process.maps = Maps::default());
+            self.maps = 0;
+        }
     }
 }
 
@@ -318,3 +330,6 @@ fn memory_kind(record: &Mmap<'_>) -> MemoryKind {
         || name == b"[heap]";
     if anonymous { MemoryKind::Anonymous } else { MemoryKind::File }
 }
+
+#[cfg(test)]
+mod tests;
