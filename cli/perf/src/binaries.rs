@@ -243,8 +243,9 @@ fn verified(path: &Path, wanted: &BuildId) -> Option<Result<Binary, Option<Vec<u
 
 /// The id that a file states; `None` when there is no binary at the path.
 fn stated_id(path: &Path) -> Option<Option<Vec<u8>>> {
-    // A pipe with the right name would wait for a writer that never comes.
-    if !path.metadata().is_ok_and(|metadata| metadata.is_file()) {
+    // A pipe with the right name would wait for a writer that never comes; files of the
+    // kernel, which say that they are empty, may wait too (`/proc/kmsg`).
+    if !path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() != 0) {
         return None;
     }
     let store = Store::new();

@@ -13,12 +13,19 @@ const BUFFER: usize = 128 * 1024;
 /// The window that the zstd command accepts too; perf's default level needs 2^19.
 const MAX_WINDOW_LOG: u32 = 27;
 
+/// What may come out: so many bytes, and so many times what went in. Records of perf
+/// shrink to a twentieth at best; a file made for it fills a disk from some kilobytes.
+const MOST_OUT: u64 = 64 << 20;
+const MOST_TIMES: u64 = 512;
+
 /// The stream so far.
 pub(crate) struct Decompressor {
     context: DCtx<'static>,
     buffer: Box<[u8]>,
     /// Bytes in the buffer that are no whole record yet.
     used: usize,
+    /// Bytes that may still come out.
+    left: u64,
 }
 
 impl std::fmt::Debug for Decompressor {
@@ -35,7 +42,7 @@ impl Decompressor {
     pub(crate) fn new() -> Option<Self> {
         let mut context = DCtx::try_create()?;
         context.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).ok()?;
-        Some(Self { context, buffer: vec![0; BUFFER].into_boxed_slice(), used: 0 })
+        Some(Self { context, buffer: vec![0; BUFFER].into_boxed_slice(), used: 0, left: MOST_OUT })
     }
 
     /// Decompresses `piece` and hands over each whole record in it; `record` says
@@ -47,6 +54,8 @@ impl Decompressor {
         mut record: impl FnMut(Head, &[u8]) -> Result<(), E>,
     ) -> Result<Result<(), Broken>, E> {
         let mut input = InBuffer::around(piece);
+        let bytes = u64::try_from(piece.len()).unwrap_or(u64::MAX);
+        self.left = self.left.saturating_add(bytes.saturating_mul(MOST_TIMES));
         loop {
             let free = self.buffer.get_mut(self.used..).unwrap_or_default();
             let room = free.len();
@@ -57,6 +66,10 @@ impl Decompressor {
             }
             let written = output.pos();
             self.used = self.used.saturating_add(written);
+            match self.left.checked_sub(u64::try_from(written).unwrap_or(u64::MAX)) {
+                Some(left) => self.left = left,
+                None => return Ok(Err(Broken)),
+            }
             match self.whole_records(endian, &mut record)? {
                 Ok(()) => {}
                 Err(broken) => return Ok(Err(broken)),
@@ -95,5 +108,35 @@ impl Decompressor {
     /// True when a record was begun and never ended.
     pub(crate) fn is_cut(&self) -> bool {
         self.used != 0
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A file of 285 kB came to 3 GB of records, which went to a temporary file: a disk
+    /// was full of what a mail could carry.
+    #[test]
+    fn what_comes_out_is_bounded_by_what_went_in() {
+        let record = [[68, 0, 0, 0, 0, 0].as_slice(), &u16::MAX.to_le_bytes(), &[0; 65_527]];
+        let records = record.concat().repeat(32);
+        let mut packed = vec![0; 1 << 16];
+        let size = zstd_safe::compress(packed.as_mut_slice(), &records, 1).unwrap();
+        let piece = packed.get(..size).unwrap();
+        let mut decompressor = Decompressor::new().unwrap();
+        let (mut went_in, mut out) = (0u64, 0u64);
+        let broken = (0..1_000).any(|_| {
+            went_in = went_in.saturating_add(u64::try_from(size).unwrap());
+            let taken = decompressor.records(piece, Endianness::LittleEndian, |head, _| {
+                out = out.saturating_add(head.size.into());
+                Ok::<(), ()>(())
+            });
+            taken.unwrap() == Err(Broken)
+        });
+        assert!(broken);
+        assert!(out > MOST_OUT >> 1, "{out}");
+        assert!(out <= MOST_OUT.saturating_add(went_in.saturating_mul(MOST_TIMES)), "{out}");
     }
 }

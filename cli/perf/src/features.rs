@@ -26,9 +26,6 @@ pub(crate) mod number {
 const HAS_LENGTH: u16 = 1 << 15;
 /// Texts and descriptions longer than this are damaged.
 const LONGEST: u64 = 1 << 18;
-/// Build-ids kept, and bytes of their paths.
-const MOST_FILES: usize = 1 << 14;
-const MOST_PATHS: usize = 1 << 20;
 
 /// Reads the sections that matter.
 pub(crate) fn read(
@@ -91,7 +88,7 @@ fn lossy(bytes: &[u8]) -> String {
 fn event_names(bytes: &[u8], header: &mut Header) {
     let mut cursor = Cursor::new(bytes, header.endian);
     let (Some(_count), Some(each)) = (cursor.u32(), cursor.u32()) else { return };
-    for event in &mut header.events {
+    for number in 0..header.events.len() {
         let name = (|| {
             cursor.skip(each.into())?;
             let ids = cursor.u32()?;
@@ -100,7 +97,7 @@ fn event_names(bytes: &[u8], header: &mut Header) {
             Some(name)
         })();
         let Some(name) = name else { break };
-        event.name = lossy(name);
+        header.name_event(number, name);
     }
 }
 
@@ -108,8 +105,7 @@ fn event_names(bytes: &[u8], header: &mut Header) {
 fn build_ids(mut from: impl Read, header: &mut Header) -> io::Result<()> {
     let mut head = [0; HEADER];
     let mut body = Vec::new();
-    let mut paths = 0usize;
-    while header.build_ids.len() < MOST_FILES && paths < MOST_PATHS {
+    loop {
         match from.read_exact(&mut head) {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             result => result?,
@@ -121,9 +117,10 @@ fn build_ids(mut from: impl Read, header: &mut Header) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             result => result?,
         }
-        if let Some(file) = build_id(parsed.misc, &body, header.endian) {
-            paths = paths.saturating_add(file.path.len());
-            header.build_ids.push(file);
+        if let Some(file) = build_id(parsed.misc, &body, header.endian)
+            && !header.add_build_id(file)
+        {
+            break;
         }
     }
     Ok(())

@@ -25,6 +25,11 @@ const LARGEST_ATTR: u64 = 4096;
 /// 4096 ids an event.
 const MOST_EVENTS: usize = 1024;
 const MOST_IDS: usize = 1 << 18;
+/// Build-ids kept, and bytes of their paths.
+const MOST_FILES: usize = 1 << 14;
+const MOST_PATHS: usize = 1 << 20;
+/// An event's name is cut here; the longest real ones have some hundred bytes.
+const LONGEST_NAME: usize = 1024;
 
 /// What a profile says about itself.
 #[derive(Clone, Debug)]
@@ -45,6 +50,8 @@ pub struct Header {
     /// True for the format that goes through pipes.
     pub is_pipe: bool,
     pub(crate) ids: Ids,
+    /// Bytes of the paths of [`Header::build_ids`].
+    paths: usize,
 }
 
 /// One line of the build-id table.
@@ -118,6 +125,7 @@ impl Header {
             build_ids: Vec::new(),
             is_pipe,
             ids: Ids::default(),
+            paths: 0,
         }
     }
 
@@ -189,6 +197,25 @@ impl Header {
     /// The build-id of a file with this name.
     pub(crate) fn build_id(&self, name: &[u8]) -> Option<BuildId> {
         self.build_ids.iter().find(|file| file.path == name).map(|file| file.build_id)
+    }
+
+    /// Takes a build-id in; false when there is no room for more.
+    pub(crate) fn add_build_id(&mut self, file: FileId) -> bool {
+        let paths = self.paths.saturating_add(file.path.len());
+        if self.build_ids.len() >= MOST_FILES || paths > MOST_PATHS {
+            return false;
+        }
+        self.paths = paths;
+        self.build_ids.push(file);
+        true
+    }
+
+    /// Names an event as the profile does.
+    pub(crate) fn name_event(&mut self, number: usize, name: &[u8]) {
+        if let Some(event) = self.events.get_mut(number) {
+            let name = name.get(..LONGEST_NAME).unwrap_or(name);
+            event.name = String::from_utf8_lossy(name).into_owned();
+        }
     }
 
     /// Takes the attribute of a `HEADER_ATTR` record in; false when it is damaged.

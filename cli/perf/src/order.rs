@@ -89,7 +89,7 @@ impl Order {
         Self::with_memory(MEMORY)
     }
 
-    fn with_memory(memory: usize) -> Self {
+    pub(crate) fn with_memory(memory: usize) -> Self {
         Self {
             // Grown in steps it would at times be held twice.
             bytes: Vec::with_capacity(memory),
@@ -139,11 +139,6 @@ impl Order {
         self.release(Some(u64::MAX));
     }
 
-    /// Records pushed with the time 0 go out before any other.
-    pub(crate) fn untimed(&mut self) {
-        self.release(Some(0));
-    }
-
     fn release(&mut self, limit: Option<u64>) {
         self.forget();
         self.limit = limit;
@@ -168,6 +163,11 @@ impl Order {
         }
         self.bytes.truncate(end);
         (self.out, self.ready) = (0, 0);
+    }
+
+    /// True when [`Order::pop`] has a record.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.next_place().is_some()
     }
 
     /// The next record that is ready.

@@ -15,12 +15,13 @@ use crate::record::{Comm, Ksymbol, Mmap, Task};
 
 /// Threads that have ended and are still known.
 const MOST_DEAD: usize = 256;
-/// Threads in all; beyond it everything about threads is forgotten.
-const MOST_THREADS: usize = 1 << 15;
+/// Threads in all; beyond it everything about threads is forgotten. As many as hash
+/// tables of 2^15 places hold: with one more they double.
+const MOST_THREADS: usize = (1 << 15) - (1 << 12);
 /// Mappings of processes in all; beyond it those of the processes longest unused go.
 const MOST_MAPS: usize = 1 << 16;
-/// Mappings of the kernel: itself, modules, code that it made; more are left out.
-const MOST_KERNEL: usize = 1 << 14;
+/// Mappings of the kernel; beyond it there are no new ones.
+const MOST_KERNEL: usize = 1 << 15;
 /// A name of a thread is no longer in any kernel.
 const LONGEST_COMM: usize = 64;
 
@@ -193,8 +194,14 @@ impl Processes {
             let path = if record.name.starts_with(b"/") { record.name } else { b"" };
             map.dso = dsos.find(&name, build_id, DsoKind::Module, path);
         }
+        self.insert_kernel(map);
+    }
+
+    fn insert_kernel(&mut self, map: Map) {
         if self.kernel.owned() < MOST_KERNEL {
             self.kernel.insert(map);
+        } else {
+            self.forgotten = self.forgotten.saturating_add(1);
         }
     }
 
@@ -206,10 +213,10 @@ impl Processes {
         }
         let end = record.start.saturating_add(record.length.into());
         // perf keeps a mapping that is there already.
-        if self.kernel.owned() < MOST_KERNEL && self.kernel.find(record.start).is_none() {
+        if self.kernel.find(record.start).is_none() {
             let dso = dsos.find(record.name, None, DsoKind::Ksymbol, b"");
             let (start, offset) = (record.start, record.start);
-            self.kernel.insert(Map { start, end, offset, dso, pid: -1 });
+            self.insert_kernel(Map { start, end, offset, dso, pid: -1 });
         }
     }
 
@@ -243,7 +250,8 @@ impl Processes {
         self.maps = 0;
     }
 
-    /// Takes the mappings from the half of the processes that were not seen for longest.
+    /// Takes the mappings from the half of the processes that were not seen for longest;
+    /// from all where the other half has most of them.
     fn forget_maps(&mut self) {
         self.forgotten = self.forgotten.saturating_add(1);
         let mut used: Vec<u64> = self.processes.values().map(|process| process.used).collect();
@@ -253,6 +261,10 @@ impl Processes {
             process.maps = Maps::default();
         }
         self.maps = self.processes.values().map(|process| process.maps.owned()).sum();
+        if self.maps > MOST_MAPS >> 1 {
+            self.processes.values_mut().for_each(|process| process.maps = Maps::default());
+            self.maps = 0;
+        }
     }
 }
 
@@ -320,41 +332,4 @@ fn memory_kind(record: &Mmap<'_>) -> MemoryKind {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// They were counted with those of processes, which forgot them when it counted anew.
-    #[test]
-    fn the_kernels_mappings_are_bounded_whatever_processes_do() {
-        let (mut all, mut dsos) = (Processes::default(), Dsos::new());
-        for start in (0u64..).step_by(0x1000).take(MOST_KERNEL.saturating_mul(2)) {
-            let symbol = Ksymbol { start, length: 16, removed: false, name: b"bpf_prog" };
-            all.ksymbol(&symbol, &mut dsos);
-            if start.is_multiple_of(1 << 22) {
-                all.forget_maps();
-            }
-        }
-        assert_eq!(all.kernel.list().len(), MOST_KERNEL);
-    }
-
-    /// A list that two processes share was nobody's when mappings were counted anew.
-    #[test]
-    fn mappings_that_are_shared_count_when_others_are_forgotten() {
-        let mut all = Processes::default();
-        for pid in 1..=5 {
-            all.processes.entry(pid).or_default().used = u64::from(pid <= 2);
-        }
-        for start in 0..10u64 {
-            let end = start.saturating_add(1);
-            let map = Map { start, end, offset: 0, dso: DsoId::REST, pid: 1 };
-            all.change_maps(1, |maps| maps.insert(map));
-        }
-        let shared = all.processes.get(&1).map(|process| process.maps.clone());
-        all.set_maps(2, shared.unwrap_or_default());
-        all.forget_maps();
-        assert_eq!(all.maps, 10);
-        all.change_maps(1, |maps| *maps = Maps::default());
-        all.change_maps(2, |maps| *maps = Maps::default());
-        assert_eq!(all.maps, 0);
-    }
-}
+mod tests;

@@ -32,6 +32,9 @@ mod user {
     pub(super) const COMPRESSED2: u32 = 83;
 }
 
+/// Bytes held in memory of records without a time.
+const UNTIMED: usize = 256 * 1024;
+
 /// `EVENT_UPDATE`: the event's name follows.
 const UPDATE_NAME: u64 = 2;
 
@@ -121,8 +124,9 @@ struct State {
     /// The compressed stream is damaged.
     broken: bool,
     damage: Damage,
-    /// Records without a time came out of a compressed one.
-    untimed: bool,
+    /// Records without a time that came out of a compressed one: they go out before
+    /// all others, in the order they came.
+    untimed: Option<Order>,
 }
 
 impl Reader {
@@ -174,13 +178,8 @@ impl Reader {
             input.restart(data.offset, stop).map_err(&read)?;
             header
         };
-        let state = State {
-            order: Order::new(),
-            decompressor: None,
-            broken: false,
-            damage,
-            untimed: false,
-        };
+        let state =
+            State { order: Order::new(), decompressor: None, broken: false, damage, untimed: None };
         Ok(Self { input, header, state, current: Vec::new(), number: 0, ended: false })
     }
 
@@ -251,7 +250,7 @@ impl Reader {
     fn advance(&mut self) -> Result<bool, Error> {
         let sort = Error::io("sort the profile in a temporary file");
         loop {
-            if let Some(record) = self.state.order.pop().map_err(&sort)? {
+            if let Some(record) = self.state.pop().map_err(&sort)? {
                 self.current.clear();
                 self.current.extend_from_slice(record);
                 return Ok(true);
@@ -318,6 +317,17 @@ impl Reader {
 }
 
 impl State {
+    /// The next record that is ready.
+    #[inline]
+    fn pop(&mut self) -> io::Result<Option<&[u8]>> {
+        if let Some(untimed) = &mut self.untimed
+            && untimed.is_ready()
+        {
+            return untimed.pop();
+        }
+        self.order.pop()
+    }
+
     /// Takes a record of perf's own in; says how many bytes behind it are no records.
     fn user_record(&mut self, head: Head, body: &[u8], header: &mut Header) -> io::Result<u64> {
         let mut cursor = Cursor::new(body, header.endian);
@@ -344,14 +354,11 @@ impl State {
                     features::set(number, cursor.rest(), header);
                 }
             }
-            user::BUILD_ID => match features::build_id(head.misc, body, header.endian) {
-                Some(file) => {
-                    if header.build_ids.len() < 1 << 14 {
-                        header.build_ids.push(file);
-                    }
-                }
-                None => self.damage.header = self.damage.header.saturating_add(1),
-            },
+            user::BUILD_ID => {
+                let file = features::build_id(head.misc, body, header.endian);
+                let taken = file.is_some_and(|file| header.add_build_id(file));
+                self.damage.header = self.damage.header.saturating_add(u64::from(!taken));
+            }
             user::TRACING_DATA => {
                 return Ok(cursor.u32().map_or(0, |size| u64::from(size).next_multiple_of(8)));
             }
@@ -379,14 +386,13 @@ impl State {
             match time_of(header, head.kind, body) {
                 _ if head.kind == user::FINISHED_ROUND || head.kind >= user::FIRST => Ok(()),
                 Some(time) => order.push(time, bytes),
-                None => {
-                    *untimed = true;
-                    order.push(0, bytes)
-                }
+                // Not among the others: to put them all in order for each of these
+                // would take for ever.
+                None => untimed.get_or_insert_with(|| Order::with_memory(UNTIMED)).push(0, bytes),
             }
         })?;
-        if std::mem::take(&mut self.untimed) {
-            self.order.untimed();
+        if let Some(untimed) = untimed {
+            untimed.finish();
         }
         if result == Err(Broken) {
             self.broken = true;
@@ -401,9 +407,8 @@ fn update(body: &[u8], header: &mut Header) {
     let mut cursor = Cursor::new(body, header.endian);
     if let (Some(UPDATE_NAME), Some(id)) = (cursor.u64(), cursor.u64())
         && let Some(number) = header.ids.event(id)
-        && let Some(event) = header.events.get_mut(number)
     {
-        event.name = String::from_utf8_lossy(crate::bytes::text(cursor.rest())).into_owned();
+        header.name_event(number, crate::bytes::text(cursor.rest()));
     }
 }
 

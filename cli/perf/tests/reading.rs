@@ -286,3 +286,49 @@ fn a_large_recording_without_rounds_is_in_order() {
     assert_eq!(count, 6_000);
     assert!(session.reader().spilled() > 1 << 20);
 }
+
+/// A stream may list build-ids and rename events as often as it likes, 64 KiB each time:
+/// 60 MB of either were kept.
+#[test]
+fn names_in_a_stream_are_kept_within_a_bound() {
+    let mut recording = Recording::new(IP_TID_TIME);
+    for number in 0..100u8 {
+        recording.ids.push((USER, [b"/".to_vec(), vec![b'a'; 60_000]].concat(), [number; 20]));
+    }
+    let update = [recording.u64(2), recording.u64(0), padded(&[b'n'; 60_000])].concat();
+    recording.add(78, 0, &update);
+    recording.sample(USER, 1, 5, 0x10, &[]);
+    let mut session = session(&recording.pipe()).unwrap();
+    assert_eq!(lines_of(&mut session).len(), 1);
+    let header = session.reader().header();
+    assert!(header.build_ids.iter().map(|file| file.path.len()).sum::<usize>() <= 1 << 20);
+    assert_eq!(header.build_ids.len(), 17);
+    assert_eq!(session.reader().damage().header, 83);
+    assert_eq!(header.events[0].name.len(), 1024);
+}
+
+/// Each record without a time in a compressed one had all those that waited put in order
+/// anew: a file of 100 kB took minutes.
+#[test]
+fn records_without_a_time_do_not_touch_those_that_wait() {
+    let mut recording = Recording::new(IP_TID_TIME);
+    for time in 0..30_000u64 {
+        recording.sample(USER, 1, 1_000_000 - time * 7 % 30_000, 0x10, &[]);
+    }
+    let mut all = recording.clone();
+    let untimed = |pid| {
+        let mut one = Recording::new(IP_TID_TIME);
+        one.sample(USER, pid, 0, 0x20, &[]);
+        one.compressed(1 << 15).records
+    };
+    for pid in 1..=3_000 {
+        all.records.extend(untimed(pid));
+    }
+    let lines = lines(&all.file());
+    assert_eq!(lines.len(), 33_000);
+    // They go out first, as they came.
+    for (line, pid) in lines.iter().zip(1..=3_000) {
+        assert!(line.starts_with(&format!(":{pid} {pid} 0 ")), "{line}");
+    }
+    assert_eq!(lines[3_000..], self::lines(&recording.file()));
+}

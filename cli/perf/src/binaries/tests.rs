@@ -169,3 +169,29 @@ fn every_reason_says_what_was_expected_in_one_line() {
         assert!(!why.is_by_nature() && !why.name().is_empty());
     }
 }
+
+/// `/proc/kmsg` is a regular file that says it is empty; reading it waited for the
+/// kernel's next message, and a recording may name it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_of_the_kernel_is_not_read() {
+    for name in ["/proc/kmsg", "/proc/self/pagemap"] {
+        let found = Binaries::of_this_machine().find(&file(Path::new(name), None));
+        assert!(matches!(found, Err(NotHere::NoFile { .. })), "{found:?}");
+        assert!(!is_trusted(Path::new(name)));
+    }
+}
+
+/// In `/tmp` anyone can name a file of root's as another process's map.
+#[test]
+fn a_link_is_trusted_when_its_maker_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let (map, link) = (directory.path().join("map"), directory.path().join("link"));
+    std::fs::write(&map, "1000 10 name\n").unwrap();
+    std::os::unix::fs::symlink(&map, &link).unwrap();
+    assert!(is_trusted(&map) && is_trusted(&link));
+    // Only root can give a link away.
+    if std::os::unix::fs::lchown(&link, Some(12_345), None).is_ok() {
+        assert!(!is_trusted(&link));
+    }
+}

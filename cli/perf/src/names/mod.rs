@@ -231,6 +231,11 @@ impl Names {
     fn find_jit(&mut self, place: Place) -> Answer<'_> {
         if !self.jit.contains_key(&place.pid) {
             if self.jit.len() >= MOST_JIT {
+                let open = self.jit.values().map(|state| match state {
+                    State::Open(opening) => opening.bytes,
+                    _ => 0,
+                });
+                self.bytes = self.bytes.saturating_sub(open.sum());
                 self.jit.clear();
             }
             let state = self.open_jit(place.pid);
@@ -419,7 +424,13 @@ fn answer(opening: &Opening, svma: Option<Svma>) -> Answer<'_> {
 /// perf's rule for a map of run-time code: it is the user's own, or root's.
 pub(crate) fn is_trusted(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    let Ok(metadata) = file.metadata() else { return false };
+    let (Ok(metadata), Ok(link)) = (file.metadata(), file.symlink_metadata()) else {
+        return false;
+    };
     let own = std::fs::metadata("/proc/self").map(|own| own.uid());
-    metadata.is_file() && (metadata.uid() == 0 || own.is_ok_and(|own| own == metadata.uid()))
+    // A link counts as what it leads to only if its maker is trusted too: in `/tmp`
+    // anyone can make one to a file of root's.
+    let trusted = |uid| uid == 0 || own.as_ref().is_ok_and(|own| *own == uid);
+    // Files of the kernel say that they are empty, and reading one may wait.
+    metadata.is_file() && metadata.len() != 0 && trusted(metadata.uid()) && trusted(link.uid())
 }
