@@ -395,7 +395,7 @@ fn anonymous_memory_stays_below_what_the_budget_states() {
         assert_eq!(code(&script), 0);
         let cost = stderr(&script);
         let words: Vec<&str> = cost.lines().last().unwrap().split_whitespace().collect();
-        assert_eq!(&words[1..5], ["MiB", "anonymous", "at", "most,"], "{cost}");
+        assert_eq!(&words[1..5], ["MB", "anonymous", "at", "most,"], "{cost}");
         peaks.push((words[0].parse::<f64>().unwrap() * f64::from(1 << 20)) as u64);
     }
     assert!(peaks.iter().all(|&peak| peak != 0 && peak <= stated), "{peaks:?}, {stated} stated");

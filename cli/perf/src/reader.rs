@@ -135,7 +135,7 @@ impl Reader {
     /// # Errors
     /// [`Error`] when there is no profile, or its list of events is damaged.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let file = File::open(path).map_err(Error::io("open the profile"))?;
+        let file = File::open(path).map_err(Error::io("open the recording"))?;
         let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
         match is_file {
             true => Self::new(Source::File(file)),
@@ -153,7 +153,7 @@ impl Reader {
     }
 
     fn new(source: Source) -> Result<Self, Error> {
-        let read = Error::io("read the profile");
+        let read = Error::io("read the recording");
         let mut input = Input::new(source);
         let start = input.exactly::<16>().map_err(&read)?;
         let Some(start) = start else {
@@ -259,7 +259,7 @@ impl Reader {
                 return Ok(false);
             }
             let endian = self.header.endian;
-            let next = self.input.record(endian).map_err(Error::io("read the profile"))?;
+            let next = self.input.record(endian).map_err(Error::io("read the recording"))?;
             let (head, bytes) = match next {
                 Next::Record(head, bytes) => (head, bytes),
                 end => {
@@ -291,7 +291,7 @@ impl Reader {
             }
             let skip = self.state.user_record(head, body, &mut self.header).map_err(&sort)?;
             if skip != 0 {
-                let whole = self.input.skip(skip).map_err(Error::io("read the profile"))?;
+                let whole = self.input.skip(skip).map_err(Error::io("read the recording"))?;
                 if !whole {
                     // All that is left belongs to this record.
                     self.state.damage.cut = true;

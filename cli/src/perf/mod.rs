@@ -34,13 +34,13 @@ pub(crate) struct PerfArgs {
 /// What to do with a recording.
 #[derive(Debug, Subcommand)]
 enum PerfVerb {
-    /// An index for every file of it.
+    /// Build an index for every file of a recording.
     Index(Box<index::IndexArgs>),
-    /// What naming it takes in memory, before it is done.
+    /// What naming a recording takes in memory, before it is done.
     Budget(Box<budget::BudgetArgs>),
-    /// Its heaviest symbols.
+    /// The heaviest symbols of a recording.
     Report(Box<report::ReportArgs>),
-    /// Every sample, as `perf script` prints it.
+    /// Every sample of a recording, as `perf script` prints it.
     Script(Box<script::ScriptArgs>),
 }
 

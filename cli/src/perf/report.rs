@@ -40,7 +40,7 @@ pub(crate) struct ReportArgs {
     /// Count what a row calls for it too, and sort by that.
     #[arg(long)]
     children: bool,
-    /// Rows.
+    /// Show at most N rows.
     #[arg(long, value_name = "N", default_value_t = 40)]
     limit: usize,
     /// Linkage names.
@@ -233,8 +233,9 @@ fn lossy(bytes: &[u8]) -> String {
 fn summarize(report: &Report, start: Instant, ui: Ui) {
     let unknown: u64 = report.unknown.iter().fold(0, |sum, &count| sum.saturating_add(count));
     let mut text = format!(
-        "{} samples of {}, {} of them named",
+        "{} samples{}{}, {} of them named",
         grouped(report.total.samples),
+        if report.events.is_empty() { "" } else { " of " },
         report.events.join(", "),
         percent(report.total.samples.saturating_sub(unknown), report.total.samples),
     );

@@ -25,7 +25,7 @@ use crate::ui::Ui;
 #[derive(Args, Debug)]
 #[command(
     after_help = "Fields: comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso; `+symoff` or `-period` \
-                        change the usual ones. Without -i, perf.data; `-` reads standard input.\n\
+                        change the usual ones, which are all but pid. Without -i, perf.data; `-` reads standard input.\n\
                         Indexes are looked for beside binaries, in --store, $SYMIDX_PATH, the user's cache and \
                         perf's; those that are missing are built first, into --store or the user's cache.\n\n\
                         EXAMPLES:\n  \
@@ -40,7 +40,7 @@ pub(crate) struct ScriptArgs {
     profile: ProfileArgs,
     #[command(flatten)]
     places: PlacesArgs,
-    /// Columns.
+    /// Columns: names with commas, or `+NAME` and `-NAME` to change the usual ones.
     #[arg(short = 'F', long, value_name = "FIELDS", value_parser = Fields::parse, allow_hyphen_values = true)]
     fields: Option<Fields>,
     /// The same as -F +symoff, or with the fields given.
@@ -229,10 +229,6 @@ fn summarize(summary: &Summary, start: Instant, ui: Ui) {
         return;
     }
     let count = crate::text::grouped;
-    let mebibytes = |bytes: u64| {
-        let tenths = bytes.saturating_mul(10) >> 20;
-        format!("{}.{} MiB", tenths.saturating_div(10), tenths.checked_rem(10).unwrap_or(0))
-    };
     let percent = |part: u64, whole: u64| {
         let tenths = part.saturating_mul(1000).checked_div(whole).unwrap_or(1000);
         format!("{}.{} %", tenths.saturating_div(10), tenths.checked_rem(10).unwrap_or(0))
@@ -282,11 +278,11 @@ fn summarize(summary: &Summary, start: Instant, ui: Ui) {
     }
     let mut cost = format!(
         "{} mapped, {:.2} s",
-        mebibytes(summary.mapped_bytes),
+        crate::text::bytes(summary.mapped_bytes),
         start.elapsed().as_secs_f64()
     );
     if summary.peak_anonymous != 0 {
-        cost = format!("{} anonymous at most, {cost}", mebibytes(summary.peak_anonymous));
+        cost = format!("{} anonymous at most, {cost}", crate::text::bytes(summary.peak_anonymous));
     }
     ui.line(cost);
 }
