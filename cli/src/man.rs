@@ -10,28 +10,28 @@ use crate::output::Output;
 #[derive(Args, Debug)]
 #[command(after_help = "EXAMPLES:\n  \
     symidx man | man -l -\n  \
-    symidx man lookup > symidx-lookup.1")]
+    symidx man lookup > symidx-lookup.1\n  \
+    symidx man perf report | man -l -")]
 pub(crate) struct ManArgs {
     /// The verb; without one, the page of the whole command.
-    verb: Option<String>,
+    verb: Vec<String>,
 }
 
 /// Prints the page.
 pub(crate) fn run(args: &ManArgs) -> Result<u8, Failure> {
     let mut command = cli::command();
     command.build();
-    if let Some(verb) = &args.verb {
+    let mut title = "symidx".to_owned();
+    // As pages are called, too: `perf-report`.
+    for verb in args.verb.iter().flat_map(|words| words.split('-')) {
         let Some(found) = command.find_subcommand(verb) else {
             return Err(Failure::usage(format!(
                 "man: expected a verb, found `{verb}`; see symidx --help for the verbs"
             )));
         };
         command = found.clone();
+        title = format!("{title}-{verb}");
     }
-    let title = match &args.verb {
-        Some(verb) => format!("symidx-{verb}"),
-        None => "symidx".to_owned(),
-    };
     let mut output = Output::default();
     // Writing to a buffer cannot fail.
     let _ = clap_mangen::Man::new(command).title(title).render(output.buffer());

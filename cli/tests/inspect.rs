@@ -129,6 +129,9 @@ fn completions_and_manual_pages_are_printed() {
     }
     assert!(stdout(&run(["man"])).contains(".TH symidx"));
     assert!(stdout(&run(["man", "lookup"])).contains("symidx\\-lookup"));
+    for words in [&["man", "perf", "report"][..], &["man", "perf-report"]] {
+        assert!(stdout(&run(words)).contains(".TH symidx-perf-report"), "{words:?}");
+    }
     assert_eq!(code(&run(["man", "nothing"])), 2);
     assert!(stdout(&run(["--version"])).starts_with("symidx "));
     assert!(stdout(&run(["lookup", "--help"])).contains("EXAMPLES"));

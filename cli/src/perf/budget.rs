@@ -117,7 +117,9 @@ fn table(out: &mut Vec<u8>, budget: &Budget, args: &BudgetArgs, lost: Option<u64
         let (frames, size) = (grouped(frames), bytes(size));
         line(format!("{frames:>12} {:>10} {size:>10}  {} more DSOs", "", grouped(count)));
     }
-    line(format!("anonymous memory: below {}", bytes(budget.anonymous_bytes)));
+    // A bound is rounded up.
+    let anonymous = budget.anonymous_bytes.saturating_add(99_999);
+    line(format!("anonymous memory: below {}", bytes(anonymous)));
     line(format!("mapped indexes:   {}", bytes(budget.mapped_bytes)));
     let unknown = unknown(budget);
     if !unknown.is_empty() {
