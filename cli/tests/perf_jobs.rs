@@ -271,6 +271,9 @@ fn report_sorts_by_what_is_asked_for() {
     let (rows, _) = home.json(&["report", "--sort", "dso", "--children"]);
     let example = of(&rows, "example.elf");
     assert_eq!((&example["self"], &example["children"]), (&7.into(), &9.into()));
+    // The address in no mapping, which is in no DSO.
+    let nowhere = rows.iter().find(|row| row["dso"].is_null()).unwrap();
+    assert_eq!((&nowhere["self"], &nowhere["children"]), (&0.into(), &1.into()));
     let (rows, _) = home.json(&["report", "--sort", "comm"]);
     let comms: Vec<_> = rows
         .iter()

@@ -200,6 +200,9 @@ impl Counter<'_> {
         let any = Site { symbol: Symbol::Any, ..site };
         let site = match (self.options.dso, self.options.sym) {
             (true, true) => site,
+            // No file holds it, and a site without its reason would be taken for the file
+            // that stands for those past the bound.
+            (true, false) if site == Site::UNMAPPED => site,
             (true, false) => any,
             // A symbol without its DSO is still that of one.
             (false, true) => site,
