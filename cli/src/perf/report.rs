@@ -249,6 +249,10 @@ fn summarize(report: &Report, start: Instant, ui: Ui) {
     if !reasons.is_empty() {
         ui.line(format_args!("without a name: {}", reasons.join(", ")));
     }
+    let unindexed = self::reasons(report).find(|&(reason, _)| reason == Reason::NoIndex);
+    if unindexed.is_some_and(|(_, count)| count > report.total.samples / 2) {
+        ui.line("most of them are in files without an index: `symidx perf index` builds them");
+    }
     if report.error.samples != 0 {
         ui.line(format_args!(
             "there were more rows than are counted at a time: each may be short of {} samples at most",
