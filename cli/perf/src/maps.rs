@@ -30,7 +30,8 @@ impl Map {
 /// Mappings by address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Maps {
-    list: Rc<Vec<Map>>,
+    /// `None`: empty, as for most of a hundred thousand processes.
+    list: Option<Rc<Vec<Map>>>,
     /// Where the last address was.
     last: Cell<usize>,
 }
@@ -39,20 +40,22 @@ impl Maps {
     /// The mapping that holds an address.
     #[inline]
     pub(crate) fn find(&self, address: u64) -> Option<&Map> {
-        let last = self.list.get(self.last.get());
+        let list = self.list.as_deref()?;
+        let last = list.get(self.last.get());
         if let Some(map) = last.filter(|map| map.holds(address)) {
             return Some(map);
         }
-        let after = self.list.partition_point(|map| map.start <= address);
+        let after = list.partition_point(|map| map.start <= address);
         let at = after.checked_sub(1)?;
-        let map = self.list.get(at).filter(|map| map.holds(address))?;
+        let map = list.get(at).filter(|map| map.holds(address))?;
         self.last.set(at);
         Some(map)
     }
 
     /// How many mappings only this holder has.
     pub(crate) fn owned(&self) -> usize {
-        if Rc::strong_count(&self.list) == 1 { self.list.len() } else { 0 }
+        let own = self.list.as_ref().filter(|list| Rc::strong_count(list) == 1);
+        own.map_or(0, |list| list.len())
     }
 
     /// Puts a mapping in place of whatever is there; an empty one changes nothing.
@@ -60,7 +63,7 @@ impl Maps {
         if new.start >= new.end {
             return;
         }
-        let list = Rc::make_mut(&mut self.list);
+        let list = Rc::make_mut(self.list.get_or_insert_default());
         let first = list.partition_point(|map| map.end <= new.start);
         let after = list.partition_point(|map| map.start < new.end).max(first);
         let covered = list.get(first..after).unwrap_or(&[]);
@@ -77,14 +80,16 @@ impl Maps {
 
     /// Takes away what starts at an address.
     pub(crate) fn remove(&mut self, start: u64) {
-        if let Ok(at) = self.list.binary_search_by_key(&start, |map| map.start) {
-            Rc::make_mut(&mut self.list).remove(at);
+        if let Some(list) = &mut self.list
+            && let Ok(at) = list.binary_search_by_key(&start, |map| map.start)
+        {
+            Rc::make_mut(list).remove(at);
         }
     }
 
     #[cfg(test)]
     pub(crate) fn list(&self) -> &[Map] {
-        &self.list
+        self.list.as_deref().map_or(&[], Vec::as_slice)
     }
 }
 

@@ -388,7 +388,10 @@ impl Names {
         if !is_trusted(&file) {
             return State::Missing(Reason::NoMapFile, "no map of run-time code".to_owned());
         }
-        if let Ok(index) = self.store.find(&file, None) {
+        // Anyone may have put an index beside it: in `/tmp`, others too.
+        let beside = PathBuf::from(format!("/tmp/perf-{pid}.map.symidx"));
+        let is_others = beside.symlink_metadata().is_ok() && !is_trusted(&beside);
+        if !is_others && let Ok(index) = self.store.find(&file, None) {
             return self.accept(index, 0);
         }
         let built = self.builder.file(&file);
