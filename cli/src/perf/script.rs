@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::Args;
 use symidx_perf::{
-    BuildMissing, Fields, Format, IndexOptions, NameOptions, Names, Reason, ScriptError,
+    BuildMissing, Damage, Fields, Format, IndexOptions, NameOptions, Names, Reason, ScriptError,
     ScriptOptions, Session, Summary,
 };
 
@@ -95,7 +95,7 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
         choose(args, bound, &mut names)?;
     }
     if let Some(path) = &args.pprof {
-        return pprof(args, path, &mut names, &options);
+        return pprof(args, path, &mut names, &options, ui);
     }
     let mut session = args.profile.open()?;
     let bar = Bar::new(ui);
@@ -124,12 +124,17 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
             written.map_err(|error| failure(args, &ScriptError::Write(error)))?;
         }
     }
-    for line in summary.damage.lines() {
+    let code = warn(args, &summary.damage, ui);
+    summarize(&summary, start, ui);
+    Ok(code)
+}
+
+/// Says what could not be read of the recording; the exit code for it.
+fn warn(args: &ScriptArgs, damage: &Damage, ui: Ui) -> u8 {
+    for line in damage.lines() {
         ui.warning(format_args!("{}: {line}", args.profile.input.display()));
     }
-    summarize(&summary, start, ui);
-    let damaged = summary.damage != symidx_perf::Damage::default();
-    Ok(if damaged { exit::SOME_FAILED } else { exit::OK })
+    if *damage == Damage::default() { exit::OK } else { exit::SOME_FAILED }
 }
 
 impl ScriptArgs {
@@ -177,6 +182,7 @@ fn pprof(
     path: &Path,
     names: &mut Names,
     options: &ScriptOptions,
+    ui: Ui,
 ) -> Result<u8, Failure> {
     let mut session = args.profile.open()?;
     let mut collector = Collector::new(options.demangle, options.inline);
@@ -187,8 +193,7 @@ fn pprof(
     }
     let profile = collector.finish(&session);
     publish(path, |file: &mut std::fs::File| profile.write(file))?;
-    let whole = session.reader().damage() == symidx_perf::Damage::default();
-    Ok(if whole { exit::OK } else { exit::SOME_FAILED })
+    Ok(warn(args, &session.reader().damage(), ui))
 }
 
 /// Draws folded stacks.
@@ -250,7 +255,7 @@ fn summarize(summary: &Summary, start: Instant, ui: Ui) {
             crate::text::printable(&String::from_utf8_lossy(&report.dso.name)),
             count(report.frames.saturating_sub(report.named)),
             count(report.samples),
-            report.why,
+            crate::text::printable(&report.why),
         ));
     }
     let counts = summary.counts;
