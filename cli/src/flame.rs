@@ -40,7 +40,7 @@ pub(crate) fn graph<'s>(
     let mut negative = 0u64;
     for (stack, value) in stacks {
         if value > 0 {
-            lines.push(format!("{stack} {value}"));
+            lines.push(format!("{} {value}", stack.replace(|c| !is_in_xml(c), " ")));
         } else {
             negative = negative.saturating_add(1);
         }
@@ -61,6 +61,12 @@ pub(crate) fn graph<'s>(
         out.flush()
     })?;
     Ok(negative)
+}
+
+/// True for what may stand in an XML document: with anything else in it, even
+/// escaped, no browser shows a picture.
+fn is_in_xml(c: char) -> bool {
+    matches!(c, '\t' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
 #[cfg(test)]
@@ -90,6 +96,18 @@ mod tests {
             assert!(svg.contains(part), "{part}");
         }
         assert!(!svg.contains("freed"));
+    }
+
+    /// One thread whose name had an escape in it, and no browser opened the picture.
+    #[test]
+    fn characters_that_no_document_may_have_are_blanks() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("out.svg");
+        let caption = Caption { title: "", unit: "" };
+        graph(&path, [("ma\u{1b}in\u{7};\u{ffff}work\u{e9}", 3)], caption).unwrap();
+        let svg = std::fs::read_to_string(&path).unwrap();
+        assert!(svg.contains("ma in ") && svg.contains(" work\u{e9}"));
+        assert!(svg.chars().all(|c| c == '\n' || c == '\r' || is_in_xml(c)));
     }
 
     #[test]

@@ -248,7 +248,8 @@ fn maps_lead_to_the_file_and_its_segment() {
             "7f0000015000-7f0000025000 r-xp 00002000 08:01 1    {path}\n\
              7f0000030000-7f0000031000 rw-p 00000000 00:00 0\n\
              7ffc00000000-7ffc00001000 r-xp 00000000 00:00 0    [vdso]\n\
-             7f0000040000-7f0000041000 r-xp 00000000 08:01 1    /no/such/file\n"
+             7f0000040000-7f0000041000 r-xp 00000000 08:01 1    /no/such/file\n\
+             7f0000050000-7f0000051000 r-xp 00000000 08:01 1    /proc/kmsg\n"
         ),
     )
     .unwrap();
@@ -262,6 +263,7 @@ fn maps_lead_to_the_file_and_its_segment() {
         "7ffc00000000",
         "0x10",
         "7f0000040000",
+        "7f0000050000",
     ]);
     assert_eq!(code(&output), 0);
     let answers = json(&output);
@@ -270,6 +272,8 @@ fn maps_lead_to_the_file_and_its_segment() {
     assert_eq!(answers[2]["reason"], "no file: [vdso]");
     assert_eq!(answers[3]["reason"], "no mapping holds this address");
     assert!(answers[4]["reason"].as_str().unwrap().contains("/no/such/file"));
+    // A regular file that says it is empty: reading it waited for the kernel's next message.
+    assert_eq!(answers[5]["reason"], "no file: /proc/kmsg");
 }
 
 #[test]

@@ -333,6 +333,34 @@ fn a_recording_cut_anywhere_costs_what_is_cut() {
     }
 }
 
+/// The profile was written and the exit code was 1, and nothing said why.
+#[test]
+fn a_profile_of_a_cut_recording_says_what_was_cut() {
+    let home = Home::new();
+    let whole = std::fs::read(&home.data).unwrap();
+    std::fs::write(&home.data, &whole[..whole.len() - 3]).unwrap();
+    let output = home.run(&["script", "--no-build", "--pprof", "out.pb.gz"]);
+    assert_eq!(code(&output), 1);
+    assert!(stderr(&output).contains("the last record is cut short"), "{}", stderr(&output));
+}
+
+/// A file name in a recording reached the terminal as it was, with what moves its cursor.
+#[test]
+fn reasons_reach_the_terminal_as_text() {
+    let home = Home::new();
+    let mut recording = Recording::new();
+    recording.map_name(PID, GONE, 0x1000, b"/nowhere/\x1b[31m\nred", None);
+    recording.sample(PID, &[GONE + 5]);
+    std::fs::write(&home.data, recording.finish()).unwrap();
+    for verb in ["script", "index", "budget", "report"] {
+        let said = stderr(&home.run(&[verb]));
+        assert!(
+            !said.contains('\x1b') && (verb != "script" || said.contains("red")),
+            "{verb}: {said}"
+        );
+    }
+}
+
 /// True when a record ends at this byte.
 fn is_at_a_record(recording: &[u8], at: usize) -> bool {
     let mut next = 16;

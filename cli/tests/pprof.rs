@@ -315,6 +315,31 @@ fn bare(addresses: &[u64], path: &Path) {
     profile.write(std::fs::File::create(path).unwrap()).unwrap();
 }
 
+/// A regular file that says it is empty: reading it waited for the kernel's next message,
+/// and any profile may name it.
+#[test]
+fn a_file_of_the_kernel_is_not_read_because_a_profile_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (raw, output) = (directory.path().join("raw"), directory.path().join("o"));
+    bare(&[0x1010], &raw);
+    let mut profile = read(&raw);
+    let filename = profile.strings.intern("/proc/kmsg");
+    let (memory_start, memory_limit) = (0x1000, 0x2000);
+    profile.mappings.push(Mapping {
+        id: 1,
+        memory_start,
+        memory_limit,
+        filename,
+        ..Mapping::default()
+    });
+    profile.locations[0].mapping_id = 1;
+    profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
+    let mut command = pprof(directory.path());
+    let done = command.args([text(&raw), "-o", text(&output)]).output().unwrap();
+    assert_eq!(code(&done), 0);
+    assert!(stderr(&done).contains("/proc/kmsg is not here"), "{}", stderr(&done));
+}
+
 #[test]
 fn a_profile_without_mappings_is_of_the_program_that_is_named() {
     let directory = tempfile::tempdir().unwrap();

@@ -57,12 +57,28 @@ impl std::error::Error for PublishError {
 
 /// Where a file really goes: what a symbolic link leads to, since a rename
 /// would replace the link (`/dev/stdout` is one); a path that leads nowhere
-/// is the place itself.
+/// is the place itself. So is a link that somebody else made: in a store that
+/// others write to it could lead to any file of this user.
 #[must_use]
 pub fn target(path: &Path) -> PathBuf {
-    let link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    let link = path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_symlink() && is_own_or_roots(&metadata));
     let target = if link { path.canonicalize().ok() } else { None };
     target.unwrap_or_else(|| path.to_path_buf())
+}
+
+#[cfg(unix)]
+fn is_own_or_roots(link: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    // Where the system does not tell who runs this, links are followed.
+    let own = std::fs::metadata("/proc/self").map(|own| own.uid());
+    link.uid() == 0 || own.map_or(true, |own| own == link.uid())
+}
+
+#[cfg(not(unix))]
+fn is_own_or_roots(_: &std::fs::Metadata) -> bool {
+    true
 }
 
 /// Publishes what `write` writes at `path`; returns the number of bytes.
@@ -130,4 +146,25 @@ fn verify(file: &File) -> Result<(), symidx::OpenError> {
     let index = Index::from_bytes(&map)?;
     index.verify_structure()?;
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Whoever could write to a store could have any file of its user overwritten: by a
+    /// link of the name that the next index gets.
+    #[test]
+    fn links_of_others_are_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+        std::fs::write(&file, "mine").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert_eq!(target(&link), file.canonicalize().unwrap());
+        // Only root can give a link away.
+        if std::os::unix::fs::lchown(&link, Some(12_345), None).is_ok() {
+            assert_eq!(target(&link), link);
+        }
+    }
 }

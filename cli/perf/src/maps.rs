@@ -30,7 +30,8 @@ impl Map {
 /// Mappings by address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Maps {
-    list: Rc<Vec<Map>>,
+    /// `None`: empty, as for most of a hundred thousand processes.
+    list: Option<Rc<Vec<Map>>>,
     /// Where the last address was.
     last: Cell<usize>,
 }
@@ -39,13 +40,14 @@ impl Maps {
     /// The mapping that holds an address.
     #[inline]
     pub(crate) fn find(&self, address: u64) -> Option<&Map> {
-        let last = self.list.get(self.last.get());
+        let list = self.list.as_deref()?;
+        let last = list.get(self.last.get());
         if let Some(map) = last.filter(|map| map.holds(address)) {
             return Some(map);
         }
-        let after = self.list.partition_point(|map| map.start <= address);
+        let after = list.partition_point(|map| map.start <= address);
         let at = after.checked_sub(1)?;
-        let map = self.list.get(at).filter(|map| map.holds(address))?;
+        let map = list.get(at).filter(|map| map.holds(address))?;
         self.last.set(at);
         Some(map)
     }
@@ -53,7 +55,8 @@ impl Maps {
     /// How many mappings this holder answers for: those that it shares are divided among
     /// the holders and rounded up, so that all of them together answer for each.
     pub(crate) fn owned(&self) -> usize {
-        self.list.len().div_ceil(Rc::strong_count(&self.list).max(1))
+        let list = self.list.as_ref();
+        list.map_or(0, |list| list.len().div_ceil(Rc::strong_count(list).max(1)))
     }
 
     /// Puts a mapping in place of whatever is there; an empty one changes nothing.
@@ -61,7 +64,7 @@ impl Maps {
         if new.start >= new.end {
             return;
         }
-        let list = Rc::make_mut(&mut self.list);
+        let list = Rc::make_mut(self.list.get_or_insert_default());
         let first = list.partition_point(|map| map.end <= new.start);
         let after = list.partition_point(|map| map.start < new.end).max(first);
         let covered = list.get(first..after).unwrap_or(&[]);
@@ -78,14 +81,16 @@ impl Maps {
 
     /// Takes away what starts at an address.
     pub(crate) fn remove(&mut self, start: u64) {
-        if let Ok(at) = self.list.binary_search_by_key(&start, |map| map.start) {
-            Rc::make_mut(&mut self.list).remove(at);
+        if let Some(list) = &mut self.list
+            && let Ok(at) = list.binary_search_by_key(&start, |map| map.start)
+        {
+            Rc::make_mut(list).remove(at);
         }
     }
 
     #[cfg(test)]
     pub(crate) fn list(&self) -> &[Map] {
-        &self.list
+        self.list.as_deref().map_or(&[], Vec::as_slice)
     }
 }
 

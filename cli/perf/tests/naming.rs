@@ -227,6 +227,28 @@ fn run_time_code_is_named_by_the_map_of_its_process() {
     assert_eq!(count(&summary, Reason::NoMapFile), 3);
 }
 
+/// In `/tmp` anyone can put an index beside a map that is not theirs: it was taken when it
+/// stated the map's hash, whatever names were in it.
+#[test]
+fn an_index_that_others_put_beside_a_map_is_not_taken() {
+    let pid = 0x5000_0000 + std::process::id() % 0x1000_0000;
+    let map = PathBuf::from(format!("/tmp/perf-{pid}.map"));
+    let beside = PathBuf::from(format!("/tmp/perf-{pid}.map.symidx"));
+    std::fs::write(&map, "7f0000000100 40 name\n").unwrap();
+    symidx_indexer::build_file(&map, &beside, &symidx_indexer::BuildOptions::default()).unwrap();
+    let mut recording = Recording::new(IP_TID_TIME);
+    recording.mmap(pid, 0, 0x7f00_0000_0000, 0x1000, 0, "//anon");
+    recording.sample(USER, pid, 1, 0x7f00_0000_0104, &[]);
+    let built = || World::new("ip,sym").run(&recording).1.built;
+    let own = built();
+    // Only root can give a file away.
+    let others = std::os::unix::fs::chown(&beside, Some(12_345), None).is_ok().then(built);
+    std::fs::remove_file(&map).unwrap();
+    std::fs::remove_file(&beside).unwrap();
+    assert_eq!(own, 0);
+    assert!(others.is_none_or(|built| built == 1), "{others:?}");
+}
+
 #[test]
 fn a_bound_on_bytes_leaves_out_what_names_least_and_says_what_it_cost() {
     let (path, id, name, offset) = program();

@@ -140,8 +140,9 @@ impl Process {
         if self.live.is_none() && path.as_os_str().as_encoded_bytes().ends_with(b" (deleted)") {
             return Err(format!("the file is gone: {}", path.display()));
         }
-        // Opening a pipe would wait, and a device has no symbols.
-        if file.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        // Opening a pipe would wait, and so would reading some files of the kernel, which
+        // say that they are empty; a device has no symbols.
+        if file.metadata().is_ok_and(|metadata| !metadata.is_file() || metadata.len() == 0) {
             return Err(format!("no file: {}", path.display()));
         }
         let read = &self.args.read;

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::Args;
 use symidx_perf::{
-    BuildMissing, Fields, Format, IndexOptions, NameOptions, Names, Reason, ScriptError,
+    BuildMissing, Damage, Fields, Format, IndexOptions, NameOptions, Names, Reason, ScriptError,
     ScriptOptions, Session, Summary,
 };
 
@@ -128,12 +128,17 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
             written.map_err(|error| failure(args, &ScriptError::Write(error)))?;
         }
     }
-    for line in summary.damage.lines() {
+    let code = warn(args, &summary.damage, ui);
+    summarize(&summary, start, ui);
+    Ok(code)
+}
+
+/// Says what could not be read of the recording; the exit code for it.
+fn warn(args: &ScriptArgs, damage: &Damage, ui: Ui) -> u8 {
+    for line in damage.lines() {
         ui.warning(format_args!("{}: {line}", args.profile.input.display()));
     }
-    summarize(&summary, start, ui);
-    let damaged = summary.damage != symidx_perf::Damage::default();
-    Ok(if damaged { exit::SOME_FAILED } else { exit::OK })
+    if *damage == Damage::default() { exit::OK } else { exit::SOME_FAILED }
 }
 
 impl ScriptArgs {
@@ -192,12 +197,7 @@ fn pprof(
     }
     let profile = collector.finish(&session);
     publish(path, |file: &mut std::fs::File| profile.write(file))?;
-    let damage = session.reader().damage();
-    for line in damage.lines() {
-        ui.warning(format_args!("{}: {line}", args.profile.input.display()));
-    }
-    let whole = damage == symidx_perf::Damage::default();
-    Ok(if whole { exit::OK } else { exit::SOME_FAILED })
+    Ok(warn(args, &session.reader().damage(), ui))
 }
 
 /// Draws folded stacks.
@@ -255,7 +255,7 @@ fn summarize(summary: &Summary, start: Instant, ui: Ui) {
             crate::text::printable(&String::from_utf8_lossy(&report.dso.name)),
             count(report.frames.saturating_sub(report.named)),
             count(report.samples),
-            report.why,
+            crate::text::printable(&report.why),
         ));
     }
     let counts = summary.counts;

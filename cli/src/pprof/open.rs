@@ -85,7 +85,9 @@ impl<'a> Opener<'a> {
             Ok(index) => return Ok(index),
             Err(missing) => missing,
         };
-        if !file.is_file() {
+        // Files of the kernel say that they are empty, and may never end.
+        let given = named.is_some();
+        if !file.metadata().is_ok_and(|at| at.is_file() && (given || at.len() != 0)) {
             // Without the file there is nothing to build one of.
             return Err(match missing {
                 Missing::NotFound => {

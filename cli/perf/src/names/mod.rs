@@ -387,7 +387,12 @@ impl Names {
             Ok(binary) => binary.path,
             Err(why) => return State::Missing(Reason::NoMapFile, why.to_string()),
         };
-        if let Ok(index) = self.store.find(&file, None) {
+        // Anyone may have put an index beside it: in `/tmp`, others too.
+        let mut beside = file.clone().into_os_string();
+        beside.push(".symidx");
+        let beside = PathBuf::from(beside);
+        let is_others = beside.symlink_metadata().is_ok() && !is_trusted(&beside);
+        if !is_others && let Ok(index) = self.store.find(&file, None) {
             return self.accept(index, 0);
         }
         let built = self.builder.file(&file);

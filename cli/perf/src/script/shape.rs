@@ -179,8 +179,23 @@ impl<'s> Shape<'s> {
 pub(super) fn folded_name(out: &mut Vec<u8>, name: &[u8]) {
     let safe = |byte: u8| match byte {
         b';' => b':',
-        b'\n' | b'\r' => b' ',
+        // A line feed ends the line; others would act on a terminal.
+        0..0x20 | 0x7f => b' ',
         other => other,
     };
     out.extend(name.iter().map(|&byte| safe(byte)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A thread may have any bytes for a name: an escape in it acted on the terminal, and
+    /// no browser opened the flame graph.
+    #[test]
+    fn a_name_in_a_stack_is_one_frame_of_text() {
+        let mut out = Vec::new();
+        folded_name(&mut out, b"a;b\n\x1b[2Jc\x7f\xc3\xa9");
+        assert_eq!(out, b"a:b  [2Jc \xc3\xa9");
+    }
 }
