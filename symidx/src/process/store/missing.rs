@@ -42,6 +42,8 @@ pub enum Missing {
     Stale {
         /// Where it is.
         place: Where,
+        /// The module's id; `None` = it has none, and its content is what counts.
+        expected: Option<Id>,
         /// The index's; `None` = it states none.
         found: Option<Id>,
     },
@@ -82,14 +84,17 @@ impl fmt::Display for Missing {
         match self {
             Self::NoFile => f.write_str("memory without a file"),
             Self::NotFound => f.write_str("no index found; build one: `symidx build`"),
-            Self::Stale { place, found: Some(id) } => write!(
-                f,
-                "{place} is of another build: expected the module's id, found {id}; build it again"
-            ),
-            Self::Stale { place, found: None } => write!(
-                f,
-                "{place} is of another build: expected one of this very file, found another; build it again"
-            ),
+            Self::Stale { place, expected, found } => {
+                write!(f, "{place} is of another build: expected ")?;
+                match expected {
+                    Some(id) => write!(f, "{id}")?,
+                    None => f.write_str("one of this very file")?,
+                }
+                match found {
+                    Some(id) => write!(f, ", found {id}; build it again"),
+                    None => f.write_str(", found another; build it again"),
+                }
+            }
             Self::Unusable { place, why } => write!(f, "{place} cannot be used: {why}"),
             Self::OverBudget { bytes, left } => write!(
                 f,

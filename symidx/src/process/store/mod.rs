@@ -104,12 +104,19 @@ struct Slots {
 /// How many indexes are open unless [`Store::with_max_open`] says otherwise.
 const MAX_OPEN: usize = 4096;
 
+/// Bytes that a store reads into memory at most, unless [`Store::with_max_bytes`] says
+/// otherwise: a file can claim any size without having it.
+const MAX_READ: u64 = 4 << 30;
+
 impl Store {
     pub(crate) fn new(access: Access) -> Self {
         Self {
             access,
             places: Place::defaults(|name| std::env::var_os(name)),
-            bounds: Bounds { indexes: MAX_OPEN, bytes: u64::MAX },
+            bounds: Bounds {
+                indexes: MAX_OPEN,
+                bytes: if access.is_read() { MAX_READ } else { u64::MAX },
+            },
             taken: Arc::default(),
             epoch: AtomicU64::new(0),
             slots: Mutex::default(),
@@ -117,7 +124,8 @@ impl Store {
     }
 
     /// A store that reads indexes into memory: nobody can change them then, at
-    /// the price of one copy of each. [`Store::mapped`] maps them.
+    /// the price of one copy of each. [`Store::mapped`] maps them. At most 4 GiB
+    /// together, unless [`Store::with_max_bytes`] says otherwise.
     ///
     /// ```
     /// let store = symidx::process::Store::read().without_default_places();

@@ -192,16 +192,16 @@ fn matches(
     match (wanted, binary) {
         (Wanted::Build(expected), _) => match id_of(identity) {
             Some(found) if found == *expected => Ok(()),
-            found => Err(Missing::Stale { place, found }),
+            found => Err(Missing::Stale { place, expected: Some(*expected), found }),
         },
         (Wanted::File(_), Some(binary)) if identity.input_size.get() == binary.size => {
             let linked = place == Where::Directory;
             match linked || binary.has(&identity.input_hash) {
                 true => Ok(()),
-                false => Err(Missing::Stale { place, found: None }),
+                false => Err(Missing::Stale { place, expected: None, found: None }),
             }
         }
-        _ => Err(Missing::Stale { place, found: None }),
+        _ => Err(Missing::Stale { place, expected: None, found: None }),
     }
 }
 
