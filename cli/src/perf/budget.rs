@@ -8,7 +8,7 @@ use symidx_perf::{Budget, DsoBudget, NameOptions, Names, Share};
 
 use super::index::{kind_name, samples_of};
 use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
-use crate::failure::{Failure, exit};
+use crate::failure::Failure;
 use crate::options::size_option;
 use crate::output::Output;
 use crate::progress::Bar;
@@ -69,14 +69,14 @@ pub(crate) fn run(args: &BudgetArgs, ui: Ui) -> Result<u8, Failure> {
         false => None,
     };
     drop(bar);
-    tell_damage(&budget.inventory, &args.profile.input, ui);
+    let code = tell_damage(&budget.inventory.damage, &args.profile.input, ui);
     let mut output = Output::default();
     match args.json {
         true => json(output.buffer(), &budget, args.max_bytes, lost),
         false => table(output.buffer(), &budget, args, lost),
     }
     output.flush()?;
-    Ok(exit::OK)
+    Ok(code)
 }
 
 fn table(out: &mut Vec<u8>, budget: &Budget, args: &BudgetArgs, lost: Option<u64>) {

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &IndexArgs, ui: Ui) -> Result<u8, Failure> {
     drop(bar);
     let mut totals = Totals::default();
     let mut output = Output::default();
-    tell_damage(&inventory, &args.profile.input, ui);
+    let code = tell_damage(&inventory.damage, &args.profile.input, ui);
     // Of many processes with code of their own the first few show what there is to do.
     let mut without_map = 0usize;
     for row in &rows {
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &IndexArgs, ui: Ui) -> Result<u8, Failure> {
         ui.line(totals.text(&inventory, session.counts().samples));
     }
     output.flush()?;
-    Ok(if totals.failed == 0 { exit::OK } else { exit::SOME_FAILED })
+    Ok(if totals.failed == 0 { code } else { exit::SOME_FAILED })
 }
 
 /// What the indexes of a profile come to.

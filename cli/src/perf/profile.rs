@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use symidx_perf::{Binaries, Inventory, NameOptions, Reader, Session};
+use symidx_perf::{Binaries, Damage, Inventory, NameOptions, Reader, Session};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, exit};
 use crate::ui::Ui;
 
 /// Which recording.
@@ -105,9 +105,10 @@ impl PlacesArgs {
     }
 }
 
-/// Says what could not be read of a recording.
-pub(crate) fn tell_damage(inventory: &Inventory, input: &Path, ui: Ui) {
-    for line in inventory.damage.lines() {
+/// Says what could not be read of a recording; the exit code for that.
+pub(crate) fn tell_damage(damage: &Damage, input: &Path, ui: Ui) -> u8 {
+    for line in damage.lines() {
         ui.warning(format_args!("{}: {line}", input.display()));
     }
+    if *damage == Damage::default() { exit::OK } else { exit::SOME_FAILED }
 }

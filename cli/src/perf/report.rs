@@ -9,8 +9,8 @@ use std::time::Instant;
 use clap::Args;
 use symidx_perf::{NameOptions, Names, Reason, Report, ReportOptions, ReportRow, Session, report};
 
-use super::profile::{PlacesArgs, ProfileArgs};
-use crate::failure::{Failure, exit};
+use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
+use crate::failure::Failure;
 use crate::options::size_option;
 use crate::output::Output;
 use crate::progress::Bar;
@@ -104,9 +104,7 @@ pub(crate) fn run(args: &ReportArgs, ui: Ui) -> Result<u8, Failure> {
     let report = report(&mut session, &mut names, &options, args.limit, watch);
     drop(bar);
     let report = report.map_err(|error| args.profile.failed(error))?;
-    for line in report.damage.lines() {
-        ui.warning(format_args!("{}: {line}", args.profile.input.display()));
-    }
+    let code = tell_damage(&report.damage, &args.profile.input, ui);
     let mut output = Output::default();
     match args.json {
         true => json(output.buffer(), &report, start),
@@ -116,7 +114,7 @@ pub(crate) fn run(args: &ReportArgs, ui: Ui) -> Result<u8, Failure> {
         }
     }
     output.flush()?;
-    Ok(exit::OK)
+    Ok(code)
 }
 
 impl ReportArgs {

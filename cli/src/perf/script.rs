@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use clap::Args;
 use symidx_perf::{
-    BuildMissing, Damage, Fields, Format, IndexOptions, NameOptions, Names, Reason, ScriptError,
+    BuildMissing, Fields, Format, IndexOptions, NameOptions, Names, Reason, ScriptError,
     ScriptOptions, Session, Summary,
 };
 
 use super::pprof::Collector;
-use super::profile::{PlacesArgs, ProfileArgs};
-use crate::failure::{Failure, exit};
+use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
+use crate::failure::Failure;
 use crate::flame::{self, Caption};
 use crate::progress::Bar;
 use crate::publish::publish;
@@ -61,7 +61,7 @@ pub(crate) struct ScriptArgs {
     /// Stacks as lines `comm;outer;inner COUNT`; a line may come again, its counts add.
     #[arg(long, conflicts_with = "fields")]
     folded: bool,
-    /// Draw a flame graph; the distinct stacks are held in memory for it.
+    /// Draw a flame graph; the folded stacks are held in memory for it.
     #[arg(long, value_name = "OUT.svg", conflicts_with_all = ["fields", "json"])]
     flamegraph: Option<PathBuf>,
     /// Write a pprof profile instead: distinct stacks with functions, files and lines.
@@ -128,17 +128,9 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
             written.map_err(|error| failure(args, &ScriptError::Write(error)))?;
         }
     }
-    let code = warn(args, &summary.damage, ui);
+    let code = tell_damage(&summary.damage, &args.profile.input, ui);
     summarize(&summary, start, ui);
     Ok(code)
-}
-
-/// Says what could not be read of the recording; the exit code for it.
-fn warn(args: &ScriptArgs, damage: &Damage, ui: Ui) -> u8 {
-    for line in damage.lines() {
-        ui.warning(format_args!("{}: {line}", args.profile.input.display()));
-    }
-    if *damage == Damage::default() { exit::OK } else { exit::SOME_FAILED }
 }
 
 impl ScriptArgs {
@@ -188,16 +180,44 @@ fn pprof(
     options: &ScriptOptions,
     ui: Ui,
 ) -> Result<u8, Failure> {
+    let start = Instant::now();
     let mut session = args.profile.open()?;
     let mut collector = Collector::new(options.demangle, options.inline);
+    let bar = Bar::new(ui);
+    let progress = bar.listener();
+    let total = session.reader().progress().1.unwrap_or(0);
+    progress.phase("reading samples", usize::try_from(total).unwrap_or(usize::MAX));
+    let mut done = 0u64;
     while session.next_sample().map_err(|error| args.profile.failed(error))? {
         if let Some(located) = session.sample() {
             collector.add(&located, names, &session, options.max_stack);
         }
+        let now = session.reader().progress().0;
+        if now != done {
+            progress.advance(usize::try_from(now.saturating_sub(done)).unwrap_or(0));
+            done = now;
+        }
     }
+    drop(bar);
     let profile = collector.finish(&session);
     publish(path, |file: &mut std::fs::File| profile.write(file))?;
-    Ok(warn(args, &session.reader().damage(), ui))
+    let code = tell_damage(&session.reader().damage(), &args.profile.input, ui);
+    if !ui.is_quiet() {
+        let count = |length: usize| crate::text::grouped(u64::try_from(length).unwrap_or(0));
+        let named = profile.locations.iter().filter(|location| !location.line.is_empty()).count();
+        ui.line(format_args!(
+            "{}: {} samples in {} stacks, {} of {} addresses named; {} anonymous, {} mapped, {:.2} s",
+            path.display(),
+            crate::text::grouped(session.counts().samples),
+            count(profile.samples.len()),
+            count(named),
+            count(profile.locations.len()),
+            crate::text::bytes(symidx_perf::anonymous_bytes()),
+            crate::text::bytes(names.mapped_bytes()),
+            start.elapsed().as_secs_f64(),
+        ));
+    }
+    Ok(code)
 }
 
 /// Draws folded stacks.
