@@ -47,15 +47,27 @@ struct Live {
     kernel: Option<Result<Kernel, String>>,
 }
 
+/// True for a process that sees the same files as this one: in its mount namespace.
+fn shares_files(pid: u32) -> bool {
+    let namespace = |of: &str| std::fs::read_link(format!("/proc/{of}/ns/mnt")).ok();
+    let own = namespace("self");
+    own.is_some() && namespace(&pid.to_string()) == own
+}
+
 impl Process {
     /// A process that runs.
     pub(super) fn live(pid: u32, args: &LookupArgs, ui: Ui) -> Result<Self, Failure> {
         let modules = Modules::from_pid(pid).map_err(|error| Failure::new(error.to_string()))?;
-        // SAFETY: indexes are replaced by rename and never edited, here and by
-        // `symidx build`; whoever edits one in place while it is read ends this
-        // short-lived process at worst.
-        #[allow(unsafe_code)]
-        let mut store = unsafe { Store::mapped() };
+        let mut store = match shares_files(pid) {
+            // SAFETY: indexes are replaced by rename and never edited, here and by
+            // `symidx build`; whoever edits one in place while it is read ends this
+            // short-lived process at worst.
+            #[allow(unsafe_code)]
+            true => unsafe { Store::mapped() },
+            // What lies beside a container's binaries is in the container's hands:
+            // it must not end a process outside by cutting a file short.
+            false => Store::read(),
+        };
         if let Some(directory) = &args.store {
             store = store.with_directory(directory);
         }
