@@ -143,6 +143,12 @@ fn read_regular(path: &Path, user: Option<u32>) -> io::Result<Vec<u8>> {
     if (opened.dev(), opened.ino()) != (named.dev(), named.ino()) {
         return Err(io::Error::other("the file was replaced while it was opened; try again"));
     }
+    if opened.len() > MAX_BYTES {
+        return Err(io::Error::other(format!(
+            "expected at most {MAX_BYTES} bytes, found {}; ignored it",
+            opened.len()
+        )));
+    }
     let mut data = Vec::new();
     file.take(MAX_BYTES).read_to_end(&mut data)?;
     Ok(data)
@@ -169,6 +175,15 @@ pub(super) fn vdso(pid: u32, module: &Module) -> Result<Index<'static>, String> 
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    /// A sparse map of 10 GB was read as a gigabyte of zeros, and cut without a word.
+    #[test]
+    fn a_file_too_large_is_refused_with_its_size() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(10 << 30).unwrap();
+        let error = read_regular(file.path(), None).unwrap_err().to_string();
+        assert!(error.contains("found 10737418240"), "{error}");
+    }
 
     #[test]
     fn the_status_gives_the_effective_user_and_the_inner_pid() {
