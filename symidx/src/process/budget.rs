@@ -9,6 +9,20 @@ pub(crate) const ALLOCATION: usize = 32;
 
 /// What a resolver can need in memory at most, whatever is asked of it: see
 /// [`Resolver::budget`](crate::process::Resolver::budget).
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use symidx::process::{Modules, Resolver, Store};
+/// let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+/// let budget = resolver.budget();
+/// for share in &budget.modules {
+///     let path = resolver.modules().get(share.module).unwrap().path().display();
+///     match share.index {
+///         Ok(bytes) => println!("{path}: {bytes} bytes"),
+///         Err(reason) => println!("{path}: will be unknown: {reason}"),
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Budget {

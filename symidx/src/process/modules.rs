@@ -16,6 +16,15 @@ use crate::process::capture::own;
 use crate::process::id::Id;
 
 /// What a module is.
+///
+/// ```
+/// use symidx::process::{ModuleKind, Modules};
+///
+/// let text = b"1000-2000 rw-p 00000000 00:00 0 [heap]\n";
+/// let modules = Modules::from_maps(text)?;
+/// assert_eq!(modules.find(0x1000).unwrap().module().kind(), ModuleKind::Anonymous);
+/// # Ok::<(), symidx::process::MapsError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ModuleKind {
@@ -28,6 +37,19 @@ pub enum ModuleKind {
 }
 
 /// One file that a process has mapped.
+///
+/// ```
+/// use symidx::process::{ModuleKind, Modules};
+///
+/// for module in &Modules::capture() {
+///     if module.kind() == ModuleKind::File {
+///         let id = module.id().map_or("no id".to_string(), |id| id.to_string());
+///         println!("{:x?} {} {id}", module.range(), module.path().display());
+///         // For whoever opens it: through /proc where its path leads elsewhere.
+///         println!("{} inode {:?}", module.file().display(), module.inode());
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Module {
     pub(crate) kind: ModuleKind,
@@ -102,6 +124,16 @@ pub(crate) struct Span {
 }
 
 /// An address, and where it lies in its module.
+///
+/// ```
+/// let modules = symidx::process::Modules::capture();
+/// let code = std::process::exit as *const () as usize as u64;
+/// let located = modules.find(code).unwrap();
+/// assert!(located.is_executable() && located.span().contains(&code));
+/// // As a symbol table counts, and as a profile's mappings do.
+/// println!("{:x?} {:x?}", located.svma(), located.file_offset());
+/// assert_eq!(modules.get(located.number()).unwrap().path(), located.module().path());
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Located<'m> {
     pub(crate) module: &'m Module,

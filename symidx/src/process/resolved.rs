@@ -10,6 +10,20 @@ use crate::index::Index;
 use crate::process::modules::Module;
 
 /// A symbol at a run-time address.
+///
+/// ```
+/// use symidx::process::{Resolver, Unknown};
+///
+/// fn show(resolver: &Resolver, address: u64) -> Result<(), Unknown> {
+///     let found = resolver.lookup(address)?;
+///     let symbol = found.symbol();
+///     println!("{}+{:#x} at {:x?}", symbol.name(), symbol.offset(), found.svma());
+///     // C++ names for people, if the index was built with `--demangle`.
+///     println!("{:?}", found.index().display_name(symbol.name()));
+///     println!("{:?}", found.module().map(|module| module.path()));
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Resolved<'r> {
     pub(super) module: Option<&'r Module>,
@@ -46,6 +60,19 @@ impl<'r> Resolved<'r> {
 }
 
 /// The frames at a run-time address.
+///
+/// ```
+/// use symidx::process::{Resolver, Unknown};
+///
+/// fn show(resolver: &Resolver, address: u64) -> Result<(), Unknown> {
+///     let found = resolver.frames(address)?;
+///     for frame in found.frames() {
+///         println!("{:?} {:?}", frame?.function(), frame?.line());
+///     }
+///     println!("{:?} {:x?}", found.module().map(|module| module.path()), found.svma());
+///     Ok(())
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct ResolvedFrames<'r> {
     pub(super) module: Option<&'r Module>,
