@@ -268,6 +268,7 @@ fn maps_lead_to_the_file_and_its_segment() {
     assert_eq!(code(&output), 0);
     let answers = json(&output);
     assert_eq!(answers[0]["symbol"]["name"], "f1");
+    assert_eq!(answers[0]["file"], path);
     assert_eq!(answers[1]["reason"], "anonymous memory");
     assert_eq!(answers[2]["reason"], "no file: [vdso]");
     assert_eq!(answers[3]["reason"], "no mapping holds this address");

@@ -61,6 +61,10 @@ impl Writer {
             &hit.chain.frames,
             Some((name, plain_name, demangled)),
         );
+        // Where several files are looked at, which one it is in.
+        if let Some(file) = hit.file {
+            answer.field("file", file.as_os_str().as_encoded_bytes());
+        }
         answer.end_line();
         Ok(())
     }
