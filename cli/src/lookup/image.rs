@@ -59,13 +59,15 @@ pub(super) struct Hit<'i> {
 pub(super) struct Miss<'i> {
     /// Why.
     pub(super) reason: Reason,
+    /// The mapped file that the address lies in, where several are looked at.
+    pub(super) file: Option<&'i Path>,
     /// The line, where one is known all the same.
     pub(super) chain: Chain<'i>,
 }
 
 impl<R: Into<Reason>> From<R> for Miss<'_> {
     fn from(reason: R) -> Self {
-        Self { reason: reason.into(), chain: Chain::default() }
+        Self { reason: reason.into(), file: None, chain: Chain::default() }
     }
 }
 
@@ -216,7 +218,7 @@ pub(super) fn find_in<'i>(
     let chain = Chain::new(index, frames, symbol.as_ref(), want);
     Ok(match symbol {
         Some(symbol) => Found::Hit(hit(symbol, base, back, file, chain)),
-        None => Found::Miss(Miss { reason: Reason::Uncovered, chain }),
+        None => Found::Miss(Miss { reason: Reason::Uncovered, file, chain }),
     })
 }
 
@@ -251,7 +253,7 @@ pub(super) fn find_moved<'i>(
         Some(start) => Reason::Unnamed(start.0.wrapping_add(slide)),
         None => Reason::Uncovered,
     };
-    Ok(Found::Miss(Miss { reason, chain }))
+    Ok(Found::Miss(Miss { reason, file, chain }))
 }
 
 fn hit<'i>(

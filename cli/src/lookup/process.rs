@@ -8,9 +8,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use symidx::format::SEGMENT_EXECUTE;
+use symidx::Index;
 use symidx::process::{Located, Module, ModuleKind, Modules, Store};
-use symidx::{Index, Svma};
 
 use super::LookupArgs;
 use super::image::{Found, Reason, find_at};
@@ -195,27 +194,13 @@ fn without_file(module: &Module) -> String {
 /// The answer from the index of the file that holds an address.
 fn in_file<'i>(index: &'i Index<'_>, located: Located<'i>, back: u64, want: Want) -> Found<'i> {
     let path = located.module().path();
-    let offset = located.file_offset().map_or(0, |offset| offset.0);
-    match svma_of(index, offset, located.is_executable()) {
+    let offset = located.file_offset().unwrap_or_default();
+    match index.svma_in_mapping(offset, located.is_executable()) {
         Some(svma) => find_at(index, svma, back, want, Some(path))
             .unwrap_or_else(|corrupt| Found::Wrong(corrupt.to_string())),
         None => Found::Miss(
-            format!("no segment of {} holds its file offset {offset:#x}", path.display()).into(),
+            format!("no segment of {} holds its file offset {:#x}", path.display(), offset.0)
+                .into(),
         ),
     }
-}
-
-/// The svma of a file offset in a mapping. Text and data may share a page of
-/// the file: the mapping's permission says which of them is meant.
-fn svma_of(index: &Index<'_>, offset: u64, execute: bool) -> Option<Svma> {
-    let mut holding = index
-        .segments()
-        .iter()
-        .filter(|segment| offset.wrapping_sub(segment.file_offset.get()) < segment.file_size.get());
-    let same = |segment: &&symidx::format::Segment| {
-        (segment.flags.get() & SEGMENT_EXECUTE != 0) == execute
-    };
-    let segment = holding.clone().find(same).or_else(|| holding.next())?;
-    let into = offset.checked_sub(segment.file_offset.get())?;
-    segment.address.get().checked_add(into).map(Svma)
 }

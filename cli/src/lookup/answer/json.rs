@@ -76,6 +76,9 @@ impl Writer {
         answer.field("address", Hex(address)).field("symbol", None::<u64>);
         self.json_frames(answer.key("frames"), &miss.chain.frames, None);
         answer.field("reason", reason.as_slice());
+        if let Some(file) = miss.file {
+            answer.field("file", file.as_os_str().as_encoded_bytes());
+        }
         answer.end_line();
     }
 

@@ -6,6 +6,8 @@
 mod json;
 mod tools;
 
+use std::path::Path;
+
 use symidx::{AliasName, Corrupt, DisplayName};
 use symidx_indexer::demangle::{Demangler, Spelling};
 
@@ -178,7 +180,18 @@ impl Writer {
         }
         out.extend_from_slice(b" (");
         miss.reason.write(out);
-        out.extend_from_slice(b")\n");
+        out.push(b')');
+        self.file(out, miss.file);
+        out.push(b'\n');
+    }
+
+    /// The mapped file, where several are looked at.
+    fn file(&self, out: &mut Vec<u8>, file: Option<&Path>) {
+        if let Some(file) = file {
+            out.extend_from_slice(b" (");
+            plain(out, file.as_os_str().as_encoded_bytes());
+            out.push(b')');
+        }
     }
 
     /// The query as asked: `0x401136 ` or `.text:0x10 `.
@@ -232,11 +245,7 @@ impl Writer {
             plain(out, bytes_of(module));
             out.push(b']');
         }
-        if let Some(file) = hit.file {
-            out.extend_from_slice(b" (");
-            plain(out, file.as_os_str().as_encoded_bytes());
-            out.push(b')');
-        }
+        self.file(out, hit.file);
         if self.manner.all {
             for (i, alias) in hit.symbol.aliases().enumerate() {
                 let before: &[u8] = if i == 0 { b" aliases: " } else { b", " };

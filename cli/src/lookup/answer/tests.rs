@@ -58,7 +58,23 @@ fn hit<'i>(index: &'i Index<'_>, chain: Chain<'i>) -> Option<Found<'i>> {
 
 fn miss<'i>(frame: Option<FrameText<'i>>) -> Found<'i> {
     let chain = Chain { frames: frame.into_iter().collect(), damage: None };
-    Found::Miss(Miss { reason: Reason::Uncovered, chain })
+    Found::Miss(Miss { reason: Reason::Uncovered, file: None, chain })
+}
+
+/// A miss in a process said nothing of where it was.
+#[test]
+fn a_miss_among_several_files_names_its_own() {
+    let file = Some(Path::new("/lib/a.so"));
+    let found = Found::Miss(Miss { reason: Reason::Uncovered, file, chain: Chain::default() });
+    assert_eq!(
+        styled(Style::Plain, "0x1", &found),
+        "0x1 ?? (no symbol covers this address) (/lib/a.so)\n"
+    );
+    let json = styled(Style::Json, "0x1", &found);
+    assert!(
+        json.ends_with("\"reason\":\"no symbol covers this address\",\"file\":\"/lib/a.so\"}\n"),
+        "{json}"
+    );
 }
 
 #[test]
