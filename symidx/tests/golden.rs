@@ -241,3 +241,28 @@ fn released_pages_come_back() {
         }
     }
 }
+
+/// Nodes were written another way before they had a head byte, under the same
+/// section ids: their lines came out wrong. Names of such an index are right,
+/// it has no lines, and `verify` sends it back to be built again.
+#[test]
+fn an_index_with_older_nodes_has_names_and_no_lines() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden");
+    let older = std::fs::read(golden.join("older-lines.symidx")).unwrap();
+    let today = std::fs::read(golden.join("lines.symidx")).unwrap();
+    let (older, today) = (Index::from_bytes(&older).unwrap(), Index::from_bytes(&today).unwrap());
+    let mut named = 0;
+    for address in support::borders(&today, 4096) {
+        let name = |index: &Index<'_>| {
+            let symbol = index.lookup(Svma(address)).unwrap();
+            symbol.map(|symbol| (symbol.name().to_string(), symbol.offset()))
+        };
+        assert_eq!(name(&older), name(&today), "{address:#x}");
+        for frame in older.frames(Svma(address)).unwrap() {
+            named += 1;
+            assert_eq!(frame.unwrap().line(), None, "{address:#x}");
+        }
+    }
+    assert!(named > 0 && today.has_lines() && !older.has_lines());
+    assert!(older.verify().is_err());
+}

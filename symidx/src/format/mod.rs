@@ -166,12 +166,12 @@ section_ids! {
     DISPLAY_TEXT = 37, "display-text", Some(1);
     /// Functions of rows and nodes ([`lines::FunctionEntry`]).
     FUNCTIONS = 38, "functions", Some(12);
-    /// Stretches of address space with lines ([`lines::LineSpan`]), in key order.
-    LINE_SPANS = 39, "line-spans", Some(40);
     /// Where each window starts, counted from its span's (`u32`), and the end of the last.
     LINE_WINDOWS = 40, "line-windows", Some(4);
     /// First entry of [`SectionId::DISPLAY`] of each bucket (`u32`), and the end.
     DISPLAY_BUCKETS = 41, "display-buckets", Some(4);
+    /// Stretches of address space with lines ([`lines::LineSpan`]), in key order.
+    LINE_SPANS = 42, "line-spans", Some(40);
 }
 
 impl SectionId {
