@@ -38,7 +38,7 @@ fn all_threads_get_the_same_answers() {
     });
 }
 
-/// The owner moves with the index, the bytes stay: see `src/owner.rs`.
+/// The owner moves with the index, the bytes stay: see `src/sys/files.rs`.
 #[test]
 fn an_owned_index_may_move_and_be_sent() {
     let index = Index::from_vec(BYTES.to_vec()).unwrap();

@@ -2,6 +2,8 @@
 //! One process, the same addresses; both read files from the page cache.
 //! Never: times anything that was not counted, or leaves files behind.
 
+// One counting allocator for both packages of rivals.
+#[path = "../../compare/src/alloc.rs"]
 mod alloc;
 mod compare;
 mod load;

@@ -129,6 +129,6 @@ mod tests {
         assert_eq!(places.recorded("/bin/a".into()), Path::new("/bin/a"));
         places.root = Some("/copy".into());
         assert_eq!(places.recorded("/bin/a".into()), Path::new("/copy/bin/a"));
-        assert_eq!(in_namespace(7, b"/bin/a"), Path::new("/proc/7/root/bin/a"));
+        assert_eq!(in_namespace(7, b"/bin/a"), Path::new("/proc/7").join("root/bin/a"));
     }
 }
