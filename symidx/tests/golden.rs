@@ -248,7 +248,7 @@ fn released_pages_come_back() {
 #[test]
 fn an_index_with_older_nodes_has_names_and_no_lines() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden");
-    let older = std::fs::read(golden.join("older-lines.symidx")).unwrap();
+    let older = std::fs::read(golden.join("../older/lines.symidx")).unwrap();
     let today = std::fs::read(golden.join("lines.symidx")).unwrap();
     let (older, today) = (Index::from_bytes(&older).unwrap(), Index::from_bytes(&today).unwrap());
     let mut named = 0;
