@@ -48,6 +48,7 @@ pub(crate) fn run(args: &DumpArgs, ui: Ui) -> Result<u8, Failure> {
         read: &args.read,
         store: args.store.as_deref(),
         in_caches: false,
+        copied: false,
     };
     let index = source::open(source, ui)?;
     let broken = |error: Corrupt| Failure::file(&args.file, error);

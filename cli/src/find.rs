@@ -76,6 +76,7 @@ pub(crate) fn run(args: &FindArgs, ui: Ui) -> Result<u8, Failure> {
         read: &args.read,
         store: args.store.as_deref(),
         in_caches: false,
+        copied: false,
     };
     let index = source::open(source, ui)?;
     let mut output = Output::default();

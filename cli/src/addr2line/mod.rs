@@ -175,7 +175,7 @@ fn open(file: &Path) -> Result<Index<'static>, String> {
         Ok(_) => {}
     }
     let read = ReadArgs::default();
-    let source = Source { file, read: &read, store: None, in_caches: false };
+    let source = Source { file, read: &read, store: None, in_caches: false, copied: false };
     source::open(source, Ui::new(true, ColorChoice::Never)).map_err(|failure| {
         let mut start = [0; 8];
         let known = std::fs::File::open(file)

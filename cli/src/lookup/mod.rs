@@ -160,6 +160,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
                 read: &args.read,
                 store: args.store.as_deref(),
                 in_caches: false,
+                copied: false,
             };
             let index = source::open(source, ui)?;
             Space::Image(Box::new(Image::new(

@@ -162,7 +162,9 @@ impl Process {
         {
             return Ok(index);
         }
-        let source = Source { file, read, store: self.args.store.as_deref(), in_caches: false };
+        let copied = self.live.as_ref().is_some_and(|live| live.store.is_read());
+        let store = self.args.store.as_deref();
+        let source = Source { file, read, store, in_caches: false, copied };
         source::open(source, self.ui).map_err(|failure| failure.to_string())
     }
 }
