@@ -10,7 +10,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{code, copied, json, kallsyms, run, stderr, stdout, symidx, testdata, text};
+use common::{code, copied, json, kallsyms, program, run, stderr, stdout, symidx, testdata, text};
 
 #[test]
 fn json_has_every_key_of_the_contract() {
@@ -478,4 +478,34 @@ fn packed_modules_are_indexed_as_what_is_in_them() {
     let output = run(["lookup", text(&modules.join("fake.ko.xz")), "0x0"]);
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
     assert_eq!(stdout(&output), stdout(&run(["lookup", text(&plain), "0x0"])));
+}
+
+/// Twenty thousand threads took minutes to begin, and all of the machine.
+#[test]
+fn no_number_of_threads_is_too_large() {
+    let Some(program) = program(&["-g"]) else { return };
+    let peak = |variable: Option<&str>, more: &[&str]| {
+        let mut command = symidx();
+        command.args(["build", text(&program.binary), "--force", "-q"]).args(more);
+        if let Some(threads) = variable {
+            command.env("RAYON_NUM_THREADS", threads);
+        }
+        let mut child = command.spawn().unwrap();
+        let tasks = format!("/proc/{}/task", child.id());
+        let (mut most, start) = (0, std::time::Instant::now());
+        let status = loop {
+            most = most.max(std::fs::read_dir(&tasks).map_or(0, Iterator::count));
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if most > 2000 || start.elapsed().as_secs() > 60 {
+                let _ = child.kill();
+            }
+        };
+        assert!(status.success(), "{most} threads");
+        most
+    };
+    assert!(peak(Some("20000"), &[]) < 600);
+    assert!(peak(None, &["-j", "65535"]) < 600);
+    assert!(peak(Some("no number"), &[]) < 600);
 }

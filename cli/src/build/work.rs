@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use jobserver::Client;
-use symidx_indexer::parallel::{Budget, estimate, memory_each, threads_each};
+use symidx_indexer::parallel::{Budget, allowed, estimate, memory_each, threads_each};
 use symidx_indexer::publish::publish;
 use symidx_indexer::store::{self, FileState};
 use symidx_indexer::{BuildOptions, BuildReport, Status, build_file};
@@ -29,10 +29,7 @@ use crate::ui::Ui;
 
 /// Runs every job.
 pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Result<(), Failure> {
-    let allowed = match args.jobs {
-        Some(jobs) => usize::from(jobs),
-        None => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-    };
+    let allowed = allowed(args.jobs.map(usize::from));
     let workers = allowed.min(jobs.len()).max(1);
     // SAFETY: the environment's descriptors are make's; nothing has opened
     // files under their numbers, since this is the first thing the verb does
@@ -53,7 +50,15 @@ pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Re
         let (sender, receiver) = mpsc::channel();
         for worker in 0..workers {
             let (shared, sender) = (&shared, sender.clone());
-            scope.spawn(move || shared.work(worker, &sender));
+            let thread = std::thread::Builder::new();
+            match thread.spawn_scoped(scope, move || shared.work(worker, &sender)) {
+                Ok(_) => {}
+                Err(error) if worker == 0 => {
+                    return Err(Failure::new(format!("build: cannot start a thread: {error}")));
+                }
+                // Those that run do all the work.
+                Err(_) => break,
+            }
         }
         drop(sender);
         let result = collect(jobs, &receiver, report);

@@ -11,12 +11,15 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::input::dwarf::Units;
 use crate::model::lines::{Function, NONE, SourceFile, UnitLines};
 use crate::model::{DebugInfo, Image, Report};
+use crate::parallel::allowed;
 use crate::progress::Listener;
 use pack::Packer;
 
@@ -51,15 +54,31 @@ impl LineOptions {
 
     /// Runs `work`, whose parallel steps take the threads that are meant.
     fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        let pool = self
-            .threads
-            .map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build());
+        let own = self.threads.map(|threads| pool(Some(threads.get())));
+        let of_process = || PROCESS.get_or_init(|| pool(stated_threads())).as_ref();
+        let pool = match &own {
+            Some(own) => own.as_ref(),
+            None => of_process(),
+        };
         match pool {
-            Some(Ok(pool)) => pool.install(work),
+            Some(pool) => pool.install(work),
             // Threads that cannot be had cost time, not the build.
-            Some(Err(_)) | None => work(),
+            None => work(),
         }
     }
+}
+
+/// The threads of builds that were given none of their own.
+static PROCESS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+
+fn pool(threads: Option<usize>) -> Option<ThreadPool> {
+    ThreadPoolBuilder::new().num_threads(allowed(threads)).build().ok()
+}
+
+/// What the environment says, where thread pools of this kind look for it.
+fn stated_threads() -> Option<usize> {
+    let stated = std::env::var("RAYON_NUM_THREADS").ok()?;
+    stated.parse().ok().filter(|&threads| threads > 0)
 }
 
 /// More at once is not faster.
