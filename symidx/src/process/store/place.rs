@@ -12,9 +12,10 @@ use crate::process::elf::Elf;
 use crate::process::modules::Module;
 use crate::process::store::Where;
 use crate::process::store::missing::Unusable;
-use crate::process::store::path::{Buffer, Stamp};
+use crate::process::store::path::Buffer;
 use crate::process::store::slot::Wanted;
 use crate::process::target::open_mapped;
+use crate::stamp::Stamp;
 use crate::sys::open::{Refused, open_regular};
 
 /// Where an index may be.
