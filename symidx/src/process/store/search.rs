@@ -205,7 +205,7 @@ fn matches(
     }
 }
 
-fn id_of(identity: &Identity) -> Option<Id> {
+pub(super) fn id_of(identity: &Identity) -> Option<Id> {
     let length = usize::try_from(identity.id_len.get()).ok()?;
     match identity.id_kind.get() {
         ID_BUILD_ID | ID_UUID => Id::new(identity.id.get(..length)?),
