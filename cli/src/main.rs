@@ -27,6 +27,7 @@ mod signals;
 mod source;
 mod text;
 mod ui;
+mod vdso;
 mod verify;
 
 use std::process::ExitCode;

@@ -431,6 +431,9 @@ fn a_process_is_indexed_file_by_file() {
         .args(["build", "--names-only", "--json", "--pid", &pid.to_string()])
         .output()
         .unwrap();
+    let mut again = symidx();
+    again.env("XDG_CACHE_HOME", directory.path());
+    let again = again.args(["build", "--names-only", "--pid", &pid.to_string()]).output().unwrap();
     let mut lookup = symidx();
     lookup.env("XDG_CACHE_HOME", directory.path());
     let mapped = maps();
@@ -454,6 +457,15 @@ fn a_process_is_indexed_file_by_file() {
             .iter()
             .all(|built| built["output"].as_str().unwrap().starts_with(text(&store)))
     );
+    // One line sums it up; the vDSO, which no file has, is among them where there is one.
+    let vdso = inputs.iter().any(|input| input == "[vdso]");
+    assert_eq!(vdso, mapped.contains("[vdso]"), "{inputs:?}");
+    let sum = |output| stderr(output).lines().last().unwrap().to_owned();
+    let expected = format!("process {pid}: {} built", inputs.len());
+    assert!(sum(&output).starts_with(&expected), "{}", stderr(&output));
+    assert_eq!((code(&again), stdout(&again).lines().count()), (0, inputs.len()));
+    let expected = format!("process {pid}: {} up to date", inputs.len());
+    assert!(sum(&again).starts_with(&expected), "{}", stderr(&again));
     // What is in the cache is not built again.
     assert!(!stderr(&found).contains("libc.so"), "{}", stderr(&found));
 }

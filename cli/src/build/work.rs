@@ -17,7 +17,7 @@ use jobserver::Client;
 use symidx_indexer::parallel::{Budget, allowed, estimate, memory_each, threads_each};
 use symidx_indexer::publish::publish;
 use symidx_indexer::store::{self, FileState};
-use symidx_indexer::{BuildOptions, BuildReport, Status, build_file};
+use symidx_indexer::{BuildOptions, BuildReport, Status, build_file, build_from_bytes};
 
 use super::BuildArgs;
 use super::anonymous::Sampler;
@@ -227,6 +227,9 @@ fn run_job(job: &Job, options: &BuildOptions) -> Result<BuildReport, Fault> {
             Fault::new(format!("{}: cannot create: {error}", directory.display()))
         })?;
     }
+    if let Some(image) = &job.memory {
+        return from_memory(job, image, options);
+    }
     let mut report = build_file(&job.input, &job.output, options)?;
     if let Some(copy) = &job.copy {
         publish_copy(&job.output, copy)?;
@@ -252,18 +255,34 @@ fn link(job: &Job, report: &mut BuildReport) {
     }
 }
 
+/// The index of an input that no file has. It is small: built to see whether it is there.
+fn from_memory(job: &Job, image: &[u8], options: &BuildOptions) -> Result<BuildReport, Fault> {
+    let (bytes, mut report) = build_from_bytes(&job.input, image, options)?;
+    report.inputs.clear();
+    report.status = match publish_bytes(&job.output, &bytes)? {
+        true => Status::Built,
+        false => Status::Fresh,
+    };
+    Ok(report)
+}
+
 fn publish_copy(output: &Path, copy: &Path) -> Result<(), Fault> {
     let read = |error| Fault::new(format!("{}: cannot read: {error}", output.display()));
     let bytes = std::fs::read(output).map_err(read)?;
-    if std::fs::read(copy).is_ok_and(|there| there == bytes) {
-        return Ok(());
+    publish_bytes(copy, &bytes).map(|_| ())
+}
+
+/// Publishes an index unless it is there; false when it was.
+fn publish_bytes(path: &Path, bytes: &[u8]) -> Result<bool, Fault> {
+    if std::fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(false);
     }
-    publish(copy, |file| {
-        std::io::Write::write_all(file, &bytes)?;
+    publish(path, |file| {
+        std::io::Write::write_all(file, bytes)?;
         Ok(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
     })
     .map_err(|error| Fault::new(error.to_string()))?;
-    Ok(())
+    Ok(true)
 }
 
 /// Threads inside a job: what `-j` leaves for each worker, the one that its
