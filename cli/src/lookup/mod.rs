@@ -39,6 +39,9 @@ use query::Query;
     after_help = "With no address, or `-`, addresses are read from standard input, one a line, and each is \
                   answered at once. For a binary its FILE.symidx is used when it is that of this very file; \
                   else an index is built in memory.\n\n\
+                  In JSON, `address` is as it was asked for and `start` as the file's symbol table has it. Where \
+                  the two count differently (--pid, --maps, --load-address, --bias, --offset), `svma` is the \
+                  address as the symbol table counts: `start` + `offset` (of the kernel, `start` is where it runs).\n\n\
                   EXAMPLES:\n  \
                   symidx lookup app 0x401136\n  \
                   symidx lookup --no-inlines app 0x401136      one line per address\n  \

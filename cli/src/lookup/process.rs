@@ -199,7 +199,8 @@ fn in_file<'i>(index: &'i Index<'_>, located: Located<'i>, back: u64, want: Want
     let offset = located.file_offset().unwrap_or_default();
     match index.svma_in_mapping(offset, located.is_executable()) {
         Some(svma) => find_at(index, svma, back, want, Some(path))
-            .unwrap_or_else(|corrupt| Found::Wrong(corrupt.to_string())),
+            .unwrap_or_else(|corrupt| Found::Wrong(corrupt.to_string()))
+            .asked_otherwise(svma.0.wrapping_add(back)),
         None => Found::Miss(
             format!("no segment of {} holds its file offset {:#x}", path.display(), offset.0)
                 .into(),
