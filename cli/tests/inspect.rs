@@ -39,6 +39,11 @@ fn names_are_found_however_they_are_spelled() {
             b"_ZN4core3fmt5write17h0123456789abcdefE",
             b"work.cold",
             b"work",
+            b"_ZN2ns1gIiEEvT_",
+            b"_ZN2ns1gIcEEvT_",
+            b"_ZN1CIiE4makeIcEEvv",
+            b"_ZN1D4makeEv",
+            b"_ZN1DIiE4makeEv",
         ],
         &input,
     );
@@ -52,6 +57,15 @@ fn names_are_found_however_they_are_spelled() {
         assert_eq!(found(&[name]), ["_ZN5space6methodEv"], "{name}");
     }
     assert_eq!(found(&["core::fmt::write"]).len(), 1);
+    // Without the arguments of templates every one of them is meant, unless one is
+    // called just that.
+    assert_eq!(found(&["ns::g"]), ["_ZN2ns1gIiEEvT_", "_ZN2ns1gIcEEvT_"]);
+    assert_eq!(found(&["C::make"]), ["_ZN1CIiE4makeIcEEvv"]);
+    assert_eq!(found(&["D::make"]), ["_ZN1D4makeEv"]);
+    for name in ["g", "ns::g<long>", "C", "C::make<int>", "ns::", ""] {
+        assert!(found(&[name]).is_empty(), "{name}");
+    }
+    assert!(found(&["--no-demangle", "ns::g"]).is_empty());
     assert_eq!(found(&["--prefix", "work"]).len(), 2);
     assert_eq!(found(&["--prefix", "space::"]).len(), 1);
     assert_eq!(found(&["--regex", "^(plain|space::.*)$"]).len(), 2);
