@@ -6,22 +6,26 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use symidx::Index;
 use symidx::format::{self, Identity, MAX_ID};
 use symidx::metadata::Metadata;
 
-use crate::input::{self, Input, InputError, ReadOptions};
-use crate::layout::{self, LayoutError, LayoutOptions};
+use crate::input::{self, Input, ReadOptions};
+use crate::layout::{self, LayoutOptions};
 use crate::lines::{self, LineOptions};
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
 use crate::progress::Listener;
-use crate::publish::{PublishError, publish};
+use crate::publish::publish;
 use crate::write::pieces::Pieces;
 use crate::write::{Contents, write};
+
+mod error;
+mod hashing;
+
+pub use error::BuildError;
+use hashing::{Stop, hash_input, inputs_digest, joined};
 
 /// What to build and how.
 #[derive(Clone, Debug, Default)]
@@ -100,86 +104,6 @@ pub struct BuildReport {
     pub warnings: Vec<String>,
     /// Every file read: the input first, then its companions.
     pub inputs: Vec<PathBuf>,
-}
-
-/// Why there is no index.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The input cannot be read.
-    Input(InputError),
-    /// The input has no symbols at all.
-    NoSymbols {
-        /// The input.
-        path: PathBuf,
-        /// What was left out, and why the rest is missing.
-        report: Report,
-    },
-    /// Something outgrew the format.
-    Layout {
-        /// The input.
-        path: PathBuf,
-        /// What.
-        source: LayoutError,
-    },
-    /// The index could not be published.
-    Publish(PublishError),
-    /// The index could not be made in memory.
-    Memory {
-        /// The input.
-        path: PathBuf,
-        /// The error.
-        source: io::Error,
-    },
-}
-
-impl std::fmt::Display for BuildError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Input(error) => error.fmt(f),
-            Self::NoSymbols { path, report } => {
-                write!(f, "{}: expected symbols, found none", path.display())?;
-                for (i, (reason, count)) in report.skipped.iter().enumerate() {
-                    let before = if i == 0 { " (left out: " } else { ", " };
-                    write!(f, "{before}{count} {reason}")?;
-                }
-                if !report.skipped.is_empty() {
-                    write!(f, ")")?;
-                }
-                write!(
-                    f,
-                    "; give the file before it was stripped or its debug file, or allow an empty index (--allow-empty)"
-                )
-            }
-            Self::Layout { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Publish(error) => error.fmt(f),
-            Self::Memory { path, source } => write!(f, "{}: {source}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Input(error) => Some(error),
-            Self::Layout { source, .. } => Some(source),
-            Self::Publish(error) => Some(error),
-            Self::Memory { source, .. } => Some(source),
-            Self::NoSymbols { .. } => None,
-        }
-    }
-}
-
-impl From<InputError> for BuildError {
-    fn from(error: InputError) -> Self {
-        Self::Input(error)
-    }
-}
-
-impl From<PublishError> for BuildError {
-    fn from(error: PublishError) -> Self {
-        Self::Publish(error)
-    }
 }
 
 /// Builds the index of `input` and publishes it at `output`, unless the index
@@ -579,89 +503,4 @@ pub fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// BLAKE3 of an input.
-fn hash_input(input: &Input<'_>, stopped: &AtomicBool) -> io::Result<[u8; 32]> {
-    match input.file {
-        Some(file) => hash_file(file, stopped),
-        None => Ok(*blake3::hash(input.data).as_bytes()),
-    }
-}
-
-/// BLAKE3 of a file, read in order: hashing through the map would fill it
-/// with pages that nothing else needs.
-fn hash_file(mut file: &std::fs::File, stopped: &AtomicBool) -> io::Result<[u8; 32]> {
-    use std::io::{Read as _, Seek as _};
-    file.rewind()?;
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 1 << 18];
-    while !stopped.load(Ordering::Relaxed) {
-        match file.read(&mut buffer)? {
-            0 => return Ok(*hasher.finalize().as_bytes()),
-            count => hasher.update(buffer.get(..count).unwrap_or(&[])),
-        };
-    }
-    Err(io::Error::from(io::ErrorKind::Interrupted))
-}
-
-/// Tells the hashing thread to stop when the build ends before it: an input
-/// that is refused is not read to its end first.
-#[derive(Default)]
-struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
-    }
-}
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// The hash from its thread.
-fn joined(
-    hash: std::thread::ScopedJoinHandle<'_, io::Result<[u8; 32]>>,
-    path: &Path,
-    options: &BuildOptions,
-) -> Result<[u8; 32], BuildError> {
-    if !hash.is_finished() {
-        options.progress.phase("hashing", 0);
-    }
-    let lost = |_| Err(io::Error::other("the hashing thread ended early"));
-    hash.join().unwrap_or_else(lost).map_err(|source| {
-        InputError::Io { path: path.to_path_buf(), action: "read", source }.into()
-    })
-}
-
-/// One digest of everything that decides an index's bytes. The program's
-/// version is part of it: another release may know better rules.
-fn inputs_digest(
-    image: &Image<'_>,
-    input_hash: &[u8; 32],
-    companions: &[(String, [u8; 32])],
-    options: &BuildOptions,
-) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("symidx inputs digest v1");
-    let mut field = |bytes: &[u8]| {
-        hasher.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
-        hasher.update(bytes);
-    };
-    field(env!("CARGO_PKG_VERSION").as_bytes());
-    field(&format::VERSION.to_le_bytes());
-    field(input_hash);
-    let (slice_offset, slice_size) = image.slice.unwrap_or((0, 0));
-    field(&slice_offset.to_le_bytes());
-    field(&slice_size.to_le_bytes());
-    for word in option_words(options) {
-        field(word.as_bytes());
-    }
-    for (role, hash) in companions {
-        field(role.as_bytes());
-        field(hash);
-    }
-    *hasher.finalize().as_bytes()
 }
