@@ -51,6 +51,7 @@ mod names;
 mod open;
 #[cfg(all(feature = "process", unix))]
 pub mod process;
+mod rows;
 mod search;
 mod sys;
 mod verify;
@@ -65,3 +66,4 @@ pub use frames::{Frame, Frames, SourceFile};
 pub use index::{FileSection, Index, Match};
 pub use lines::LineCounts;
 pub use names::Name;
+pub use rows::{LineRow, LineRows};
