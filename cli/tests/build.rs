@@ -10,7 +10,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{code, copied, json, kallsyms, run, stderr, stdout, symidx, testdata, text};
+use common::{code, copied, json, kallsyms, program, run, stderr, stdout, symidx, testdata, text};
 
 #[test]
 fn json_has_every_key_of_the_contract() {
@@ -363,6 +363,47 @@ fn a_stripped_copy_is_served_by_the_index_of_its_original() {
 
 /// A walk over a system meets files without symbols and other files of one
 /// build: they are passed over with a word, and the walk succeeds.
+/// An index with the lines of a debug file is replaced by one without them only
+/// when somebody is told: the next build may just have forgotten an option.
+#[test]
+fn lines_that_a_build_loses_are_told_of() {
+    let Some(program) = program(&["-g", "-Wl,--build-id"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name);
+    let (app, debug, index) = (file("app"), file("app.dbg"), file("app.symidx"));
+    for (option, output) in [("--only-keep-debug", &debug), ("--strip-debug", &app)] {
+        let arguments = [option, text(&program.binary), text(output)];
+        match std::process::Command::new("objcopy").args(arguments).status() {
+            Ok(status) => assert!(status.success()),
+            Err(error) => return eprintln!("SKIPPED: objcopy: {error}"),
+        }
+    }
+    let build = |more: &[&str]| {
+        let output = run(["build", text(&app), "-o", text(&index)].iter().chain(more));
+        assert_eq!(code(&output), 0);
+        stderr(&output)
+    };
+    let with_debug = ["--debug-file", text(&debug)];
+    assert_eq!(build(&with_debug), "");
+    // Nothing is lost, or nothing was to be had.
+    assert_eq!(build(&with_debug), "");
+    assert_eq!(build(&["--force", "--debug-file", text(&debug)]), "");
+    assert_eq!(build(&["--names-only"]), "");
+    assert_eq!(build(&with_debug), "");
+    let told = build(&[]);
+    assert!(told.contains("replaced an index of the same build that had "), "{told}");
+    assert!(
+        told.contains(" lines with one that has 0: ") && told.contains("--debug-file"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1);
+    assert_eq!(build(&["--force"]), "");
+    // Of another build: that is what building again is for.
+    assert_eq!(build(&with_debug), "");
+    std::fs::copy(testdata("elf/zero-size/z.exe"), &app).unwrap();
+    assert_eq!(build(&[]), "");
+}
+
 #[test]
 fn what_a_walk_cannot_use_is_no_failure() {
     let directory = tempfile::tempdir().unwrap();

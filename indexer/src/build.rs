@@ -512,13 +512,50 @@ impl<'store> Finished<'store> {
         Some(report)
     }
 
+    /// What to say when the index at `output`, of this build, has lines from
+    /// debug files that this one did not find. `None` where it loses none, or
+    /// none were asked for.
+    fn loses_lines_of(&self, output: &Path, options: &BuildOptions) -> Option<String> {
+        if options.is_names_only() {
+            return None;
+        }
+        // SAFETY: indexes are replaced by rename, never edited; one that is
+        // edited all the same is looked at once and dropped.
+        #[allow(unsafe_code)]
+        let index = unsafe { Index::map(output) }.ok()?;
+        let (there, here) = (index.identity(), &self.identity);
+        let same_build = match there.id_kind.get() {
+            format::ID_NONE => there.input_hash == here.input_hash,
+            _ => there.id_kind == here.id_kind && there.id == here.id,
+        };
+        let lines = index.line_counts().rows;
+        if !same_build || lines <= self.prepared.line_rows {
+            return None;
+        }
+        let companions = symidx::metadata::read(&index).ok()??.companions;
+        let own = &self.prepared.source.image.companions;
+        let lost = |(role, _): &&(String, [u8; 32])| {
+            DEBUG_ROLES.contains(&role.as_str()) && own.iter().all(|found| found.role != role)
+        };
+        let role = companions.iter().find(lost).map(|(role, _)| role)?;
+        Some(format!(
+            "replaced an index of the same build that had {lines} lines with one that has {}: that one was \
+             made with a {role}, which this build did not find; to have them again, build with the \
+             --debug-file or --debug-dir that it was made with",
+            self.prepared.line_rows
+        ))
+    }
+
     fn publish(self, output: &Path, options: &BuildOptions) -> Result<BuildReport, BuildError> {
         let contents = self.contents();
+        let loss = self.loses_lines_of(output, options);
         let bytes = publish(output, |file| match options.small_pieces {
             true => write(&contents, Pieces::new(file)),
             false => write(&contents, file),
         })?;
-        Ok(self.report(bytes))
+        let mut report = self.report(bytes);
+        report.warnings.extend(loss);
+        Ok(report)
     }
 
     fn report(&self, bytes: u64) -> BuildReport {
@@ -541,6 +578,10 @@ impl<'store> Finished<'store> {
         }
     }
 }
+
+/// Roles of the files that lines come from.
+const DEBUG_ROLES: [&str; 5] =
+    ["debug file", "dwz file", "split package", "split debug file", "object file"];
 
 fn skipped(report: &Report) -> Vec<(String, u64)> {
     report.skipped.iter().map(|(&reason, &count)| (reason.to_owned(), count)).collect()
