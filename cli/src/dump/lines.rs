@@ -75,11 +75,10 @@ fn row_text(out: &mut Vec<u8>, row: &LineRow, section: Option<&[u8]>, frames: &[
             }
             None => out.extend_from_slice(b"??"),
         }
-        for number in [frame.line, frame.column.filter(|&column| column > 0)] {
-            if let Some(number) = number {
-                out.push(b':');
-                decimal(out, number.into());
-            }
+        let column = frame.column.filter(|&column| column > 0);
+        for number in frame.line.into_iter().chain(column) {
+            out.push(b':');
+            decimal(out, number.into());
         }
         out.push(b'\n');
     }
