@@ -240,6 +240,27 @@ fn threads_and_memory_bounds_do_not_change_a_byte() {
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
+/// A unit of DWARF is read whole: where that passes the bound it is said, and the
+/// bytes, which know the number of warnings, are the same.
+#[test]
+fn a_unit_that_passes_the_bound_on_memory_is_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = copied("golden/lines.elf", directory.path());
+    let output = directory.path().join("lines.elf.symidx");
+    let build = |bound: &str| {
+        let done = run(["build", "--force", "--max-memory", bound, text(&input)]);
+        assert_eq!(code(&done), 0);
+        (stderr(&done), std::fs::read(&output).unwrap())
+    };
+    let (told, bytes) = build("1K");
+    assert!(
+        told.contains("the bound on memory is 1024 bytes") && told.contains(" unit "),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1);
+    assert_eq!(build("100M"), (String::new(), bytes));
+}
+
 #[test]
 fn a_jobserver_without_tokens_leaves_one_worker() {
     let directory = tempfile::tempdir().unwrap();

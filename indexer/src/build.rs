@@ -37,7 +37,8 @@ pub struct BuildOptions {
     /// cannot demangle or have no time to.
     pub demangle: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
-    /// changes what is built.
+    /// changes what is built. A unit is read whole, which takes about six times
+    /// its DWARF: where that alone passes the bound, the report has a warning.
     pub max_memory: Option<u64>,
     /// Threads that read DWARF; `None`: one per processor, shared by all builds
     /// of the process. Never changes what is built.
@@ -366,6 +367,7 @@ impl<'store> Source<'store> {
         let line_options =
             LineOptions::new(options.max_memory, options.threads, options.progress.clone());
         let lines = lines::read(&mut self.image, &line_options);
+        let beyond = lines.beyond(options.max_memory);
         options.progress.phase("laying out", 0);
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
@@ -386,7 +388,7 @@ impl<'store> Source<'store> {
             layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;
         }
         self.image.report = report;
-        Ok(Prepared { source: self, plan, symbols, line_rows, inlined })
+        Ok(Prepared { source: self, plan, symbols, line_rows, inlined, beyond })
     }
 
     fn identity(&self, hashes: &Hashes) -> Identity {
@@ -438,6 +440,9 @@ struct Prepared<'store> {
     symbols: u64,
     line_rows: u64,
     inlined: u64,
+    /// A warning that depends on the bound on memory: no part of the index, whose
+    /// bytes do not.
+    beyond: Option<String>,
 }
 
 impl<'store> Prepared<'store> {
@@ -559,7 +564,7 @@ impl<'store> Finished<'store> {
     }
 
     fn report(&self, bytes: u64) -> BuildReport {
-        let Prepared { source, plan, symbols, line_rows, inlined } = &self.prepared;
+        let Prepared { source, plan, symbols, line_rows, inlined, beyond } = &self.prepared;
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         BuildReport {
             status: Status::Built,
@@ -573,7 +578,7 @@ impl<'store> Finished<'store> {
             input_bytes: source.input_size,
             id: id_text(&source.image, &self.input_hash),
             skipped: skipped(&source.image.report),
-            warnings: source.image.report.warnings.clone(),
+            warnings: source.image.report.warnings.iter().chain(beyond).cloned().collect(),
             inputs: source.inputs(),
         }
     }
