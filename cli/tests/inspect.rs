@@ -114,6 +114,28 @@ fn dump_holds_every_name_in_a_stable_order() {
 }
 
 #[test]
+fn dump_lists_lines_with_their_frames() {
+    let index = testdata("golden/lines.symidx");
+    let info = run(["info", text(&index), "--json"]);
+    let rows = json(&run(["dump", "--lines", "--json", text(&index)]));
+    assert_eq!(json(&info)[0]["counts"]["line_rows"], rows.len());
+    let place = |row: &serde_json::Value| row["address"].as_str().unwrap().to_owned();
+    for row in &rows {
+        // The answer of a lookup, but for what is demangled.
+        let answer = json(&run(["lookup", "--json", text(&index), &place(row)]));
+        let mut frames = answer[0]["frames"].clone();
+        for frame in frames.as_array_mut().unwrap() {
+            frame.as_object_mut().unwrap().remove("demangled");
+        }
+        assert_eq!(row["frames"], frames, "{row}");
+        assert!(row["size"].as_u64().unwrap() > 0 && row["section"].is_null(), "{row}");
+    }
+    let lines = stdout(&run(["dump", "--lines", text(&index)]));
+    assert_eq!(lines.lines().filter(|line| line.starts_with("0x")).count(), rows.len());
+    assert!(lines.contains("\n  (inlined by) "), "{lines}");
+}
+
+#[test]
 fn verify_names_the_invariant_and_compares_identities() {
     let directory = tempfile::tempdir().unwrap();
     let index = built("elf/zero-size/z.exe", directory.path());

@@ -41,7 +41,8 @@ pub struct BuildOptions {
     /// cannot demangle or have no time to.
     pub demangle: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
-    /// changes what is built.
+    /// changes what is built. A unit is read whole, which takes about six times
+    /// its DWARF: where that alone passes the bound, the report has a warning.
     pub max_memory: Option<u64>,
     /// Threads that read DWARF; `None`: one per processor, shared by all builds
     /// of the process. Never changes what is built.
@@ -290,6 +291,7 @@ impl<'store> Source<'store> {
         let line_options =
             LineOptions::new(options.max_memory, options.threads, options.progress.clone());
         let lines = lines::read(&mut self.image, &line_options);
+        let beyond = lines.beyond(options.max_memory);
         options.progress.phase("laying out", 0);
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
@@ -310,7 +312,7 @@ impl<'store> Source<'store> {
             layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;
         }
         self.image.report = report;
-        Ok(Prepared { source: self, plan, symbols, line_rows, inlined })
+        Ok(Prepared { source: self, plan, symbols, line_rows, inlined, beyond })
     }
 
     fn identity(&self, hashes: &Hashes) -> Identity {
@@ -362,6 +364,9 @@ struct Prepared<'store> {
     symbols: u64,
     line_rows: u64,
     inlined: u64,
+    /// A warning that depends on the bound on memory: no part of the index, whose
+    /// bytes do not.
+    beyond: Option<String>,
 }
 
 impl<'store> Prepared<'store> {
@@ -436,17 +441,54 @@ impl<'store> Finished<'store> {
         Some(report)
     }
 
+    /// What to say when the index at `output`, of this build, has lines from
+    /// debug files that this one did not find. `None` where it loses none, or
+    /// none were asked for.
+    fn loses_lines_of(&self, output: &Path, options: &BuildOptions) -> Option<String> {
+        if options.is_names_only() {
+            return None;
+        }
+        // SAFETY: indexes are replaced by rename, never edited; one that is
+        // edited all the same is looked at once and dropped.
+        #[allow(unsafe_code)]
+        let index = unsafe { Index::map(output) }.ok()?;
+        let (there, here) = (index.identity(), &self.identity);
+        let same_build = match there.id_kind.get() {
+            format::ID_NONE => there.input_hash == here.input_hash,
+            _ => there.id_kind == here.id_kind && there.id == here.id,
+        };
+        let lines = index.line_counts().rows;
+        if !same_build || lines <= self.prepared.line_rows {
+            return None;
+        }
+        let companions = symidx::metadata::read(&index).ok()??.companions;
+        let own = &self.prepared.source.image.companions;
+        let lost = |(role, _): &&(String, [u8; 32])| {
+            DEBUG_ROLES.contains(&role.as_str()) && own.iter().all(|found| found.role != role)
+        };
+        let role = companions.iter().find(lost).map(|(role, _)| role)?;
+        Some(format!(
+            "replaced an index of the same build that had {lines} lines with one that has {}: that one was \
+             made with a {role}, which this build did not find; to have them again, build with the \
+             --debug-file or --debug-dir that it was made with",
+            self.prepared.line_rows
+        ))
+    }
+
     fn publish(self, output: &Path, options: &BuildOptions) -> Result<BuildReport, BuildError> {
         let contents = self.contents();
+        let loss = self.loses_lines_of(output, options);
         let bytes = publish(output, |file| match options.small_pieces {
             true => write(&contents, Pieces::new(file)),
             false => write(&contents, file),
         })?;
-        Ok(self.report(bytes))
+        let mut report = self.report(bytes);
+        report.warnings.extend(loss);
+        Ok(report)
     }
 
     fn report(&self, bytes: u64) -> BuildReport {
-        let Prepared { source, plan, symbols, line_rows, inlined } = &self.prepared;
+        let Prepared { source, plan, symbols, line_rows, inlined, beyond } = &self.prepared;
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         BuildReport {
             status: Status::Built,
@@ -460,11 +502,15 @@ impl<'store> Finished<'store> {
             input_bytes: source.input_size,
             id: id_text(&source.image, &self.input_hash),
             skipped: skipped(&source.image.report),
-            warnings: source.image.report.warnings.clone(),
+            warnings: source.image.report.warnings.iter().chain(beyond).cloned().collect(),
             inputs: source.inputs(),
         }
     }
 }
+
+/// Roles of the files that lines come from.
+const DEBUG_ROLES: [&str; 5] =
+    ["debug file", "dwz file", "split package", "split debug file", "object file"];
 
 fn skipped(report: &Report) -> Vec<(String, u64)> {
     report.skipped.iter().map(|(&reason, &count)| (reason.to_owned(), count)).collect()

@@ -87,6 +87,13 @@ impl Demangler {
         }
     }
 
+    /// The whole demangled name, `None` when it is not mangled.
+    pub fn whole(&mut self, name: &[u8]) -> Option<&[u8]> {
+        self.demangle(name)?;
+        let full = self.buffer.text.as_bytes();
+        (!full.is_empty()).then_some(full)
+    }
+
     /// The texts shown for a name, `None` when it is not mangled.
     pub fn texts(&mut self, name: &[u8]) -> Option<Texts<'_>> {
         let language = self.demangle(name)?;

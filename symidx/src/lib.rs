@@ -51,6 +51,7 @@ mod names;
 mod open;
 #[cfg(all(feature = "process", unix))]
 pub mod process;
+mod rows;
 mod search;
 #[cfg(all(feature = "std", unix))]
 mod stamp;
@@ -67,5 +68,6 @@ pub use frames::{Frame, Frames, SourceFile};
 pub use index::{FileSection, Index, Match};
 pub use lines::LineCounts;
 pub use names::Name;
+pub use rows::{LineRow, LineRows};
 #[cfg(all(feature = "std", unix))]
 pub use stamp::Stamp;

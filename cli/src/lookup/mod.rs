@@ -196,6 +196,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
         space,
         writer,
         output: Output::default(),
+        spare: Vec::new(),
         ui,
         code: exit::OK,
         array,
@@ -256,6 +257,8 @@ struct Session {
     space: Space,
     writer: Writer,
     output: Output,
+    /// Buffers of answers that were written.
+    spare: Vec<Vec<u8>>,
     ui: Ui,
     code: u8,
     /// The answers are elements of one array.

@@ -14,7 +14,7 @@ const BRACKETED: [&[u8]; 13] =
 /// What stands in front of a name and belongs to it.
 const THUNK: &[u8] = b" thunk to ";
 const ANONYMOUS: &[u8] = b"(anonymous namespace)";
-const OPERATOR: &[u8] = b"operator";
+pub(super) const OPERATOR: &[u8] = b"operator";
 
 /// Where the path of a demangled name is.
 pub(super) fn path(full: &[u8]) -> Range<usize> {
@@ -41,7 +41,9 @@ struct Scan<'n> {
 impl Scan<'_> {
     fn run(mut self) -> Option<Range<usize>> {
         while let Some(&byte) = self.full.get(self.at) {
-            if let Some(length) = operator(self.before(), self.rest()) {
+            if byte == b'o'
+                && let Some(length) = operator(self.before(), self.rest())
+            {
                 self.settled |= self.open.is_empty();
                 self.at = self.at.saturating_add(length);
                 continue;

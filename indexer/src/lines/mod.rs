@@ -130,7 +130,12 @@ pub struct Lines<'data> {
     pieces: Vec<PackedPiece>,
     /// Bytes of DWARF it was read from.
     weight: u64,
+    /// Those of the largest unit, which is read whole.
+    largest: u64,
 }
+
+/// Memory that a unit takes while it is read and packed, as a multiple of its DWARF.
+const UNIT_MEMORY: u64 = 6;
 
 impl<'data> Lines<'data> {
     /// Reads all DWARF of an image; the same for every number of threads and
@@ -153,6 +158,7 @@ impl<'data> Lines<'data> {
         }
         for units in &all {
             let weights = (0..units.len()).map(|unit| units.weight(unit));
+            lines.largest = weights.clone().fold(lines.largest, u64::max);
             lines.weight = weights.fold(lines.weight, u64::saturating_add);
             let mut next = 0usize;
             while next < units.len() {
@@ -189,6 +195,21 @@ impl<'data> Lines<'data> {
             lines.join(packed, &mut known, &mut report);
         }
         lines
+    }
+
+    /// What to say when the largest unit alone does not fit a bound on memory:
+    /// units are read whole, however large.
+    #[must_use]
+    pub fn beyond(&self, max_memory: Option<u64>) -> Option<String> {
+        let bound = max_memory?;
+        let needed = self.largest.saturating_mul(UNIT_MEMORY);
+        (needed > bound).then(|| {
+            format!(
+                "the bound on memory is {bound} bytes, and one unit of debug information has {}: it is read \
+                 whole, which takes about {needed}; went on beyond the bound, give more or --names-only",
+                self.largest
+            )
+        })
     }
 
     /// True when nothing is known.
