@@ -20,10 +20,16 @@ impl Profile {
     /// Takes memory for every stack that differs.
     ///
     /// ```
-    /// # let profile = symidx_pprof::Profile::default();
+    /// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+    /// // What flame graphs are drawn from.
+    /// let mut text = String::new();
     /// for (stack, value) in profile.folded(0, |_| false) {
-    ///     println!("{stack} {value}");
+    ///     text += &format!("{stack} {value}\n");
     /// }
+    /// assert_eq!(text, "_start;outer;middle;leaf 3\n");
+    /// // Without what `outer` called.
+    /// assert!(profile.folded(0, |name| name == "outer").contains_key("_start"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn folded(
