@@ -33,6 +33,19 @@ const NOWHERE: u32 = u32::MAX;
 ///
 /// # Errors
 /// [`LayoutError`] when there are too many names.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// # let store = symidx_indexer::model::Store::new();
+/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (lines, options) = (Default::default(), Default::default());
+/// # let plan = symidx_indexer::layout::plan(&image, normalised, lines, options, &mut Default::default())?;
+/// let mut plan = plan;
+/// symidx_indexer::layout::add_display_names(&mut plan, &mut Default::default())?;
+/// assert!(plan.display.is_empty()); // the names of C are shown as they are
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn add_display_names(plan: &mut Plan<'_>, report: &mut Report) -> Result<(), LayoutError> {
     let mut packer = Packer::new(plan.names.size);
     let mut demangler = Demangler::new(true);

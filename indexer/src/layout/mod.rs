@@ -2,6 +2,19 @@
 //!
 //! In: [`Normalised`]. Out: a [`Plan`] of finished tables and of names in
 //! storage order. This module never chooses between symbols and never writes.
+//!
+//! ```
+//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+//! # let store = symidx_indexer::model::Store::new();
+//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+//! # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+//! use symidx_indexer::{layout::{LayoutOptions, plan}, lines::EncodedLines, model::Report};
+//!
+//! let (lines, mut report) = (EncodedLines::default(), Report::default());
+//! let plan = plan(&image, normalised, lines, LayoutOptions::default(), &mut report)?;
+//! assert_eq!((plan.records.len(), plan.aliases.len(), plan.names_only.len()), (6, 2, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use symidx::format::{
     self, Alias, Attrs, Display, ImageSection, Large, NONE, NameOnly, Record, Region, Segment,
@@ -16,9 +29,22 @@ mod name_index;
 mod regions;
 
 pub use display::add_display_names;
-pub use name_index::{NamePool, StoredName};
+pub(crate) use name_index::NamePool;
 
 /// Finished tables and the names' storage order.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// # let store = symidx_indexer::model::Store::new();
+/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (lines, options) = (Default::default(), Default::default());
+/// # let plan = symidx_indexer::layout::plan(&image, normalised, lines, options, &mut Default::default())?;
+/// let plan: symidx_indexer::layout::Plan<'_> = plan;
+/// assert!(plan.records.is_sorted_by_key(|record| record.start.get()));
+/// assert_eq!(plan.functions, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Plan<'data> {
     /// Key order.
@@ -46,7 +72,7 @@ pub struct Plan<'data> {
     /// Lines and inlined functions.
     pub lines: EncodedLines<'data>,
     /// Distinct names in storage order.
-    pub names: NamePool<'data>,
+    pub(crate) names: NamePool<'data>,
     /// Bucket starts of the display names, and the end.
     pub display_buckets: Vec<u32>,
     /// What is shown for names, by name; empty unless asked for.
@@ -60,6 +86,13 @@ pub struct Plan<'data> {
 }
 
 /// Why a plan cannot be made: something outgrew the format.
+///
+/// ```
+/// use symidx_indexer::layout::LayoutError;
+///
+/// let text = LayoutError::TooManyNames.to_string();
+/// assert!(text.ends_with("index the parts of this input one by one"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -82,6 +115,20 @@ impl std::fmt::Display for LayoutError {
 impl std::error::Error for LayoutError {}
 
 /// Knobs of the layout that tests turn; the defaults are what users get.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// # let store = symidx_indexer::model::Store::new();
+/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// use symidx_indexer::layout::{LayoutOptions, plan};
+///
+/// // Regions of 256 bytes: what an image wider than 4 GiB gets, in small.
+/// let options = LayoutOptions { max_region: 256, ..LayoutOptions::default() };
+/// let plan = plan(&image, normalised, Default::default(), options, &mut Default::default())?;
+/// assert!(plan.regions.iter().all(|region| region.size.get() <= 256));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LayoutOptions {
     /// Largest region in bytes of address space, at most 2^32.
@@ -115,6 +162,19 @@ fn size32(size: u64) -> u32 {
 ///
 /// # Errors
 /// [`LayoutError`] when something outgrows the format.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// # let store = symidx_indexer::model::Store::new();
+/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// use symidx_indexer::layout::{LayoutOptions, plan};
+///
+/// let (lines, mut report) = (Default::default(), Default::default());
+/// let plan = plan(&image, normalised, lines, LayoutOptions::default(), &mut report)?;
+/// assert_eq!(plan.name_order.len(), 9); // every name once: 6, 2 more and 1 without address
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn plan<'data>(
     image: &Image<'data>,
     normalised: Normalised<'data>,

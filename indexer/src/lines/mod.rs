@@ -8,6 +8,23 @@
 //! read, and the packed units are joined in the input's order: so the bytes
 //! never depend on the number of threads, and memory grows with the index.
 //! Nothing here reads DWARF.
+//!
+//! ```
+//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+//! # let store = symidx_indexer::model::Store::new();
+//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+//! # let mut report = Default::default();
+//! # let debug = image.debug.clone();
+//! # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
+//! # let unit = units.read(0, &mut report);
+//! # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+//! use symidx_indexer::lines::{Lines, encode};
+//!
+//! let lines = Lines::from_units(&[unit]);
+//! let encoded = encode(&lines, &image, &normalised, &mut report);
+//! assert!(encoded.rows > 0 && encoded.inlined > 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -32,7 +49,7 @@ pub use symbols::add_symbols;
 
 /// How much is read at once, by how many, and who is told.
 #[derive(Clone, Debug)]
-pub struct LineOptions {
+pub(crate) struct LineOptions {
     /// Bytes of DWARF in a batch of units that are read side by side.
     batch: u64,
     threads: Option<NonZeroUsize>,
@@ -44,7 +61,11 @@ impl LineOptions {
     /// they decide it: a unit takes a few times its DWARF while it is read. A
     /// number of threads is that of a pool of its own; `None`: the process's.
     #[must_use]
-    pub fn new(max_memory: Option<u64>, threads: Option<NonZeroUsize>, progress: Listener) -> Self {
+    pub(crate) fn new(
+        max_memory: Option<u64>,
+        threads: Option<NonZeroUsize>,
+        progress: Listener,
+    ) -> Self {
         let batch = max_memory.map_or(MAX_BATCH, |bound| (bound / 32).clamp(1, MAX_BATCH));
         Self { batch, threads, progress }
     }
@@ -101,6 +122,19 @@ impl PackedUnit {
 }
 
 /// All that DWARF says of an image's lines and inlined functions.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// # let store = symidx_indexer::model::Store::new();
+/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut report = Default::default();
+/// # let debug = image.debug.clone();
+/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
+/// # let unit = units.read(0, &mut report);
+/// let lines = symidx_indexer::lines::Lines::from_units(&[unit]); // of all units, packed
+/// assert!(!lines.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Lines<'data> {
     /// Distinct functions, in the order they were met, with how often each has a node.
@@ -116,7 +150,11 @@ pub struct Lines<'data> {
 impl<'data> Lines<'data> {
     /// Reads all DWARF of an image; the same for every number of threads and
     /// every bound on memory.
-    pub fn read(debug: &[DebugInfo<'data>], options: &LineOptions, report: &mut Report) -> Self {
+    pub(crate) fn read(
+        debug: &[DebugInfo<'data>],
+        options: &LineOptions,
+        report: &mut Report,
+    ) -> Self {
         options.run(|| Self::read_batches(debug, options, report))
     }
 
@@ -158,6 +196,20 @@ impl<'data> Lines<'data> {
     }
 
     /// Joins units that are at hand, in this order.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # let store = symidx_indexer::model::Store::new();
+    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+    /// # let mut report = Default::default();
+    /// # let debug = image.debug.clone();
+    /// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
+    /// # let unit = units.read(0, &mut report);
+    /// // The same, whatever threads read the units: their order decides.
+    /// let lines = symidx_indexer::lines::Lines::from_units(&[unit.clone(), unit]);
+    /// assert!(!lines.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_units(units: &[UnitLines<'data>]) -> Self {
         let mut lines = Self::default();
@@ -173,6 +225,10 @@ impl<'data> Lines<'data> {
     }
 
     /// True when nothing is known.
+    ///
+    /// ```
+    /// assert!(symidx_indexer::lines::Lines::from_units(&[]).is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
@@ -305,7 +361,7 @@ impl<'data> Known<'data> {
 }
 
 /// The image's DWARF, read; its functions that no table names become symbols.
-pub fn read<'data>(image: &mut Image<'data>, options: &LineOptions) -> Lines<'data> {
+pub(crate) fn read<'data>(image: &mut Image<'data>, options: &LineOptions) -> Lines<'data> {
     let debug = std::mem::take(&mut image.debug);
     let units = std::mem::take(&mut image.lines);
     let lines = match debug.is_empty() {
