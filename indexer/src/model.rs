@@ -5,9 +5,7 @@
 //! decides which symbol wins.
 //!
 //! ```
-//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-//! # let store = symidx_indexer::model::Store::new();
-//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+//! # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 //! // What every format is turned into.
 //! let outer = image.symbols.iter().find(|symbol| symbol.name == b"outer").unwrap();
 //! assert_eq!((outer.address, outer.size), (0x4001a0, 0x71));
@@ -82,9 +80,7 @@ impl Store {
 /// The container format of the input.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// use symidx_indexer::model::Format;
 ///
 /// assert_eq!(image.format, Format::Elf);
@@ -107,9 +103,7 @@ pub enum Format {
 /// How addresses of the image are to be read.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// use symidx_indexer::model::AddressKind;
 ///
 /// assert_eq!(image.addresses, AddressKind::Svma); // a `.o` has AddressKind::SectionOffset
@@ -126,9 +120,7 @@ pub enum AddressKind {
 /// The machine an image is for, as its file format numbers it.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let machine: &symidx_indexer::model::Machine = &image.machine;
 /// assert_eq!((machine.number, machine.name, machine.big_endian), (62, "x86_64", false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -150,9 +142,7 @@ pub struct Machine {
 /// One loadable segment: the conversion between svma and file offset.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let code: &symidx_indexer::model::Segment =
 ///     image.segments.iter().find(|segment| segment.execute).unwrap();
 /// assert_eq!((code.address, code.file_offset), (0x400170, 0x170));
@@ -181,9 +171,7 @@ pub struct Segment {
 /// a run of neighbouring symbols of one module.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let text: &symidx_indexer::model::Section<'_> =
 ///     image.sections.iter().find(|section| section.name == b".text").unwrap();
 /// assert!(text.execute && !text.write && text.size == 248);
@@ -212,9 +200,7 @@ pub struct Section<'data> {
 /// What a symbol names.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// use symidx_indexer::model::Kind;
 ///
 /// let sink = image.symbols.iter().find(|symbol| symbol.name == b"sink").unwrap();
@@ -241,9 +227,7 @@ pub enum Kind {
 /// Binding, strongest first.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// use symidx_indexer::model::Binding;
 ///
 /// let never = image.symbols.iter().find(|symbol| symbol.name == b"never").unwrap();
@@ -298,9 +282,7 @@ pub const NO_VERSION: u32 = u32::MAX;
 /// that machine, counting each in [`Image::report`].
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let outer: &symidx_indexer::model::Symbol<'_> =
 ///     image.symbols.iter().find(|symbol| symbol.name == b"outer").unwrap();
 /// assert_eq!((outer.address, outer.size, outer.version), (0x4001a0, 0x71, u32::MAX));
@@ -336,9 +318,7 @@ pub struct Symbol<'data> {
 /// What was dropped, by reason, and what could not be read.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let report: &symidx_indexer::model::Report = &image.report;
 /// assert_eq!(report.skipped.get("file symbol"), Some(&1));
 /// assert!(report.warnings.is_empty()); // nothing was damaged
@@ -393,9 +373,7 @@ impl Report {
 /// A further file that was read for an image.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// // Every further file that was read counts for the index's identity.
 /// for companion in &image.companions {
 ///     let symidx_indexer::model::Companion { role, path, .. } = companion;
@@ -419,9 +397,7 @@ pub struct Companion<'data> {
 /// One image as its input files state it.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let image: symidx_indexer::model::Image<'_> = image;
 /// assert_eq!(symidx_indexer::hex(&image.build_id.unwrap()), "1122334455667788");
 /// assert_eq!((image.segments.len(), image.sections.len()), (3, 3));

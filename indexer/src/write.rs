@@ -5,12 +5,7 @@
 //! anything about symbols.
 //!
 //! ```
-//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-//! # let store = symidx_indexer::model::Store::new();
-//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-//! # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
-//! # let (lines, options) = (Default::default(), Default::default());
-//! # let plan = symidx_indexer::layout::plan(&image, normalised, lines, options, &mut Default::default())?;
+//! # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
 //! use symidx_indexer::write::{Contents, write};
 //! use zerocopy::FromZeros as _;
 //!
@@ -41,12 +36,7 @@ use blocks::Blocks;
 /// Everything a file holds besides the plan.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
-/// # let (lines, options) = (Default::default(), Default::default());
-/// # let plan = symidx_indexer::layout::plan(&image, normalised, lines, options, &mut Default::default())?;
+/// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
 /// use symidx_indexer::write::{Contents, write};
 /// use zerocopy::FromZeros as _;
 ///
@@ -104,12 +94,7 @@ const FILE_ORDER: [SectionId; 23] = [
 /// The writer's.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
-/// # let (lines, options) = (Default::default(), Default::default());
-/// # let plan = symidx_indexer::layout::plan(&image, normalised, lines, options, &mut Default::default())?;
+/// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
 /// use symidx_indexer::write::{Contents, write};
 /// use zerocopy::FromZeros as _;
 ///

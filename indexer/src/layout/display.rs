@@ -35,12 +35,7 @@ const NOWHERE: u32 = u32::MAX;
 /// [`LayoutError`] when there are too many names.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
-/// # let (lines, options) = (Default::default(), Default::default());
-/// # let plan = symidx_indexer::layout::plan(&image, normalised, lines, options, &mut Default::default())?;
+/// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
 /// let mut plan = plan;
 /// symidx_indexer::layout::add_display_names(&mut plan, &mut Default::default())?;
 /// assert!(plan.display.is_empty()); // the names of C are shown as they are

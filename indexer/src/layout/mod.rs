@@ -4,10 +4,7 @@
 //! storage order. This module never chooses between symbols and never writes.
 //!
 //! ```
-//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-//! # let store = symidx_indexer::model::Store::new();
-//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-//! # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+//! # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
 //! use symidx_indexer::{layout::{LayoutOptions, plan}, lines::EncodedLines, model::Report};
 //!
 //! let (lines, mut report) = (EncodedLines::default(), Report::default());
@@ -34,12 +31,7 @@ pub(crate) use name_index::NamePool;
 /// Finished tables and the names' storage order.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
-/// # let (lines, options) = (Default::default(), Default::default());
-/// # let plan = symidx_indexer::layout::plan(&image, normalised, lines, options, &mut Default::default())?;
+/// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
 /// let plan: symidx_indexer::layout::Plan<'_> = plan;
 /// assert!(plan.records.is_sorted_by_key(|record| record.start.get()));
 /// assert_eq!(plan.functions, 5);
@@ -117,10 +109,7 @@ impl std::error::Error for LayoutError {}
 /// Knobs of the layout that tests turn; the defaults are what users get.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
 /// use symidx_indexer::layout::{LayoutOptions, plan};
 ///
 /// // Regions of 256 bytes: what an image wider than 4 GiB gets, in small.
@@ -164,10 +153,7 @@ fn size32(size: u64) -> u32 {
 /// [`LayoutError`] when something outgrows the format.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
 /// use symidx_indexer::layout::{LayoutOptions, plan};
 ///
 /// let (lines, mut report) = (Default::default(), Default::default());

@@ -29,13 +29,7 @@ const LINES_OUTSIDE: u32 = 128;
 /// The line and inline sections, names still apart.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
 /// use symidx_indexer::lines::{EncodedLines, Lines, encode};
 ///
@@ -71,13 +65,7 @@ pub struct EncodedLines<'data> {
 /// Encodes the lines of an image whose symbols are settled.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
 /// let lines = symidx_indexer::lines::Lines::from_units(&[unit]);
 /// let encoded = symidx_indexer::lines::encode(&lines, &image, &normalised, &mut report);

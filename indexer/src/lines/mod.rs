@@ -10,13 +10,7 @@
 //! Nothing here reads DWARF.
 //!
 //! ```
-//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-//! # let store = symidx_indexer::model::Store::new();
-//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-//! # let mut report = Default::default();
-//! # let debug = image.debug.clone();
-//! # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-//! # let unit = units.read(0, &mut report);
+//! # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 //! # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
 //! use symidx_indexer::lines::{Lines, encode};
 //!
@@ -124,13 +118,7 @@ impl PackedUnit {
 /// All that DWARF says of an image's lines and inlined functions.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// let lines = symidx_indexer::lines::Lines::from_units(&[unit]); // of all units, packed
 /// assert!(!lines.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -198,13 +186,7 @@ impl<'data> Lines<'data> {
     /// Joins units that are at hand, in this order.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-    /// # let mut report = Default::default();
-    /// # let debug = image.debug.clone();
-    /// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-    /// # let unit = units.read(0, &mut report);
+    /// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
     /// // The same, whatever threads read the units: their order decides.
     /// let lines = symidx_indexer::lines::Lines::from_units(&[unit.clone(), unit]);
     /// assert!(!lines.is_empty());

@@ -13,13 +13,7 @@ use crate::model::{AddressKind, Binding, Image, Kind, NO_VERSION, Source, Symbol
 /// linked with, and the parts that it tells apart (`f.cold`) DWARF does not.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// let lines = symidx_indexer::lines::Lines::from_units(&[unit]);
 /// // A stripped binary with a debug file: DWARF alone knows its functions.
 /// image.symbols.clear();

@@ -9,9 +9,7 @@ use super::Machine;
 /// where the file has none. Decompressed, relocations applied.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let sections: symidx_indexer::model::DwarfSections<'_> = image.debug[0].sections;
 /// assert!(!sections.info.is_empty() && sections.types.is_empty()); // DWARF 5 has no `.debug_types`
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -47,9 +45,7 @@ pub struct DwarfSections<'data> {
 /// A split unit's file (`.dwo`), accepted by its id.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// // `.dwo` files are taken by this id, whatever their names are.
 /// let ids: Vec<u64> = image.debug[0]
 ///     .split
@@ -70,9 +66,7 @@ pub struct SplitUnit<'data> {
 /// One stretch of the addresses that DWARF states, and where it lies in the image.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let text: &symidx_indexer::model::Mapping = &image.debug[0].addresses.mappings[0];
 /// assert_eq!(text.start, text.target); // linked: addresses mean themselves
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -134,9 +128,7 @@ impl AddressMap {
 /// One file's DWARF, not parsed yet.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let info: &symidx_indexer::model::DebugInfo<'_> = &image.debug[0];
 /// assert!(info.label.is_empty() && !info.sections.line.is_empty()); // the input's own
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -4,13 +4,7 @@
 //! Indexes are into the vectors of the same [`UnitLines`]; `NONE` means none.
 //!
 //! ```
-//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-//! # let store = symidx_indexer::model::Store::new();
-//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-//! # let mut report = Default::default();
-//! # let debug = image.debug.clone();
-//! # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-//! # let unit = units.read(0, &mut report);
+//! # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 //! use symidx_indexer::model::lines::NONE;
 //!
 //! // From a row up the tree: which functions its code was inlined into.
@@ -84,13 +78,7 @@ pub(crate) fn is_absolute(path: &[u8]) -> bool {
 /// A function as its declaration states it.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// let leaf: &symidx_indexer::model::lines::Function<'_> =
 ///     unit.functions.iter().find(|function| function.name == b"leaf").unwrap();
 /// assert_eq!(leaf.line, 6);
@@ -109,13 +97,7 @@ pub struct Function<'data> {
 /// One function at one place of the inline tree.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// use symidx_indexer::model::lines::{NONE, Node};
 ///
 /// let inlined = |node: &&Node| node.parent != NONE;
@@ -141,13 +123,7 @@ pub struct Node {
 /// every function.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// let piece: &symidx_indexer::model::lines::Piece = &unit.pieces[0];
 /// let rows = &unit.rows[piece.rows.start as usize..piece.rows.end as usize];
 /// assert_eq!(rows[0].offset, 0); // the first one starts where the piece does
@@ -173,13 +149,7 @@ pub struct Piece {
 /// From `offset` up to the next row of the piece, the code came from this place.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// let row: symidx_indexer::model::lines::Row = unit.rows[0];
 /// assert_eq!(unit.files[row.file as usize].name, b"lines.c");
 /// assert!(row.line > 0);
@@ -202,13 +172,7 @@ pub struct Row {
 /// What one unit says.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let mut report = Default::default();
-/// # let debug = image.debug.clone();
-/// # let units = symidx_indexer::input::dwarf::Units::open(&debug[0], &mut report);
-/// # let unit = units.read(0, &mut report);
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
 /// let unit: symidx_indexer::model::lines::UnitLines<'_> = unit;
 /// assert!(unit.pieces.is_sorted_by_key(|piece| (piece.section, piece.start, piece.size)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

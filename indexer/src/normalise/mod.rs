@@ -5,9 +5,7 @@
 //! reads a file format and never knows bytes on disk.
 //!
 //! ```
-//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-//! # let store = symidx_indexer::model::Store::new();
-//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+//! # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 //! use symidx_indexer::normalise::{NormaliseOptions, normalise};
 //!
 //! // `__bss_start` and `_edata` start where `sink` does: one answers, all are kept.
@@ -35,9 +33,7 @@ mod tests;
 /// What to keep.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// use symidx_indexer::normalise::{NormaliseOptions, normalise};
 ///
 /// let normalised = normalise(&mut image, NormaliseOptions { code_only: true });
@@ -53,10 +49,7 @@ pub struct NormaliseOptions {
 /// How the size of a symbol is known.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
 /// use symidx_indexer::normalise::Extent;
 ///
 /// assert!(normalised.owners.iter().all(|owner| owner.extent == Extent::Exact));
@@ -78,10 +71,7 @@ pub enum Extent {
 /// [`Normalised::listed_aliases`].
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
 /// let outer: &symidx_indexer::normalise::Owner = &normalised.owners[2];
 /// assert_eq!((outer.address, outer.size, outer.part), (0x4001a0, 0x71, false));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -115,10 +105,7 @@ impl Owner {
     /// First address behind it; never wraps.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-    /// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
     /// assert_eq!(normalised.owners[2].end(), 0x400211);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -130,10 +117,7 @@ impl Owner {
     /// True for a function start without a name.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-    /// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
     /// assert!(!normalised.owners.iter().any(|owner| owner.is_unnamed())); // Mach-O has such
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -147,10 +131,7 @@ impl Owner {
 /// the answer is `owner`.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
 /// let piece: &symidx_indexer::normalise::Piece = &normalised.pieces[2];
 /// assert_eq!(normalised.owners[piece.owner as usize].address, piece.start);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -168,10 +149,7 @@ pub struct Piece {
 /// section of a relocatable file. It has at least one owner.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
 /// let code: &symidx_indexer::normalise::Space = &normalised.spaces[0];
 /// assert!(code.code && code.section.is_none() && code.owners.contains(&0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -202,10 +180,7 @@ pub struct Space {
 /// The image with every question of choice settled.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
 /// let normalised: symidx_indexer::normalise::Normalised<'_> = normalised;
 /// assert_eq!((normalised.owners.len(), normalised.names_only.len()), (6, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -238,10 +213,7 @@ impl<'data> Normalised<'data> {
     /// The primary name of an owner; `None` for a function start without a name.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-    /// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
     /// let first = &normalised.owners[0];
     /// assert_eq!(normalised.primary(first).unwrap().name, b"never");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -261,10 +233,7 @@ impl<'data> Normalised<'data> {
     /// then the first names of the bigger owners with the same start.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-    /// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
     /// let sink = normalised.owners.last().unwrap();
     /// let names = normalised.listed_aliases(sink).iter().map(|symbol| symbol.name);
     /// assert_eq!(names.collect::<Vec<_>>(), [&b"__bss_start"[..], b"_edata"]);
@@ -278,10 +247,7 @@ impl<'data> Normalised<'data> {
     /// The version of a name, without `@`; empty when it has none.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
-    /// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
     /// let name = normalised.primary(&normalised.owners[0]).unwrap();
     /// assert_eq!(normalised.version(name), b""); // `V2` of `f@@V2`
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -318,9 +284,7 @@ const MAX_SYMBOLS: usize = 1 << 29;
 /// piece and 1 a symbol for a while.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
 /// assert!(image.symbols.is_empty()); // they are in `normalised` now
 /// // No two pieces start at one address unless the later one hides the earlier.

@@ -5,9 +5,7 @@
 //! recurses, and a damaged part costs only itself.
 //!
 //! ```
-//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-//! # let store = symidx_indexer::model::Store::new();
-//! # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+//! # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 //! use symidx_indexer::{input::dwarf::Units, model::Report};
 //!
 //! let mut report = Report::default(); // what could not be read of it
@@ -59,9 +57,7 @@ const LONGEST: u64 = 1 << 36;
 /// of threads.
 ///
 /// ```
-/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-/// # let store = symidx_indexer::model::Store::new();
-/// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
 /// use symidx_indexer::{input::dwarf::Units, model::Report};
 ///
 /// let mut report = Report::default();
@@ -126,9 +122,7 @@ impl<'a, 'data> Units<'a, 'data> {
     /// after it.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+    /// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
     /// use symidx_indexer::{input::dwarf::Units, model::Report};
     ///
     /// let mut report = Report::default();
@@ -168,9 +162,7 @@ impl<'a, 'data> Units<'a, 'data> {
     /// How many units there are.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+    /// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
     /// use symidx_indexer::{input::dwarf::Units, model::Report};
     ///
     /// assert_eq!(Units::open(&image.debug[0], &mut Report::default()).len(), 2);
@@ -184,9 +176,7 @@ impl<'a, 'data> Units<'a, 'data> {
     /// True when there is no unit.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+    /// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
     /// use symidx_indexer::{input::dwarf::Units, model::Report};
     ///
     /// assert!(!Units::open(&image.debug[0], &mut Report::default()).is_empty());
@@ -207,9 +197,7 @@ impl<'a, 'data> Units<'a, 'data> {
     /// Reads one unit; the same whenever and wherever it is called.
     ///
     /// ```
-    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
-    /// # let store = symidx_indexer::model::Store::new();
-    /// # let mut image = symidx_indexer::input::read(app, &store, &Default::default())?;
+    /// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
     /// use symidx_indexer::{input::dwarf::Units, model::Report};
     ///
     /// let mut report = Report::default();
