@@ -28,6 +28,17 @@ pub use error::BuildError;
 use hashing::{Stop, hash_input, inputs_digest, joined};
 
 /// What to build and how.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::{BuildOptions, build_bytes};
+///
+/// let names_only = BuildOptions { names_only: true, ..BuildOptions::default() };
+/// let (small, _) = build_bytes(app, &names_only)?;
+/// let (whole, _) = build_bytes(app, &BuildOptions::default())?;
+/// assert!(small.len() < whole.len()); // no lines
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct BuildOptions {
     /// What to read, and from where.
@@ -68,6 +79,18 @@ impl BuildOptions {
 }
 
 /// Whether anything had to be done.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// # let folder = tempfile::tempdir()?;
+/// # let output = folder.path().join("app.symidx");
+/// use symidx_indexer::{BuildOptions, Status, build_file};
+///
+/// let build = || build_file(app, &output, &BuildOptions::default());
+/// assert_eq!(build()?.status, Status::Built);
+/// assert_eq!(build()?.status, Status::Fresh); // nothing had changed
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// A new index was published.
@@ -77,6 +100,16 @@ pub enum Status {
 }
 
 /// What was built.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::{BuildOptions, build_bytes};
+///
+/// let (_, report) = build_bytes(app, &BuildOptions::default())?;
+/// assert_eq!((report.id.as_str(), report.symbols, report.aliases), ("1122334455667788", 6, 2));
+/// assert_eq!(report.skipped, [("file symbol".to_string(), 1)]); // nothing is dropped silently
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct BuildReport {
     /// Built, or fresh already.
@@ -113,11 +146,16 @@ pub struct BuildReport {
 /// # Errors
 /// [`BuildError`]; then `output` is as it was.
 ///
-/// ```no_run
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// # let folder = tempfile::tempdir()?;
+/// # let output = folder.path().join("app.symidx");
 /// use symidx_indexer::{BuildOptions, build_file};
-/// let report = build_file("app".as_ref(), "app.symidx".as_ref(), &BuildOptions::default())?;
+///
+/// let report = build_file(app, &output, &BuildOptions::default())?;
 /// println!("{} symbols in {} bytes", report.symbols, report.bytes);
-/// # Ok::<(), symidx_indexer::BuildError>(())
+/// assert_eq!(symidx::Index::read(&output)?.symbol_count(), 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn build_file(
     input: &Path,
@@ -158,12 +196,12 @@ pub fn build_file(
 /// # Errors
 /// [`BuildError`].
 ///
-/// ```no_run
-/// use symidx_indexer::{BuildOptions, build_bytes};
-/// let (bytes, _) = build_bytes("/bin/true".as_ref(), &BuildOptions::default())?;
-/// let index = symidx::Index::from_bytes(&bytes).expect("it was just built");
-/// # let _ = index;
-/// # Ok::<(), symidx_indexer::BuildError>(())
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// let (bytes, report) = symidx_indexer::build_bytes(app, &Default::default())?;
+/// assert_eq!(bytes.len() as u64, report.bytes);
+/// assert_eq!(symidx::Index::from_bytes(&bytes)?.symbol_count(), 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn build_bytes(
     input: &Path,
@@ -178,6 +216,15 @@ pub fn build_bytes(
 ///
 /// # Errors
 /// [`BuildError`].
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// // What is in an archive, or came from a server.
+/// let data = std::fs::read(app)?;
+/// let (bytes, _) = symidx_indexer::build_from_bytes("app".as_ref(), &data, &Default::default())?;
+/// assert_eq!(symidx::Index::from_bytes(&bytes)?.input_size(), data.len() as u64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn build_from_bytes(
     name: &Path,
     data: &[u8],
@@ -541,6 +588,10 @@ fn id_text(image: &Image<'_>, input_hash: &[u8; 32]) -> String {
 }
 
 /// Lower-case hex.
+///
+/// ```
+/// assert_eq!(symidx_indexer::hex(&[0x93, 0xac, 0x01]), "93ac01");
+/// ```
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

@@ -3,6 +3,13 @@
 //! In: the bytes of a name. Out: text in a buffer that is used again, or the
 //! name itself where there is nothing to demangle. Bounded: no name, however
 //! made, costs more than some 50 milliseconds or [`MAX_TEXT`] bytes.
+//!
+//! ```
+//! let mut demangler = symidx_indexer::demangle::Demangler::new(true);
+//! assert_eq!(demangler.full(b"_ZN5space6methodEi"), b"space::method(int)");
+//! assert_eq!(demangler.full(b"_RNvC7mycrate3foo"), b"mycrate::foo");
+//! assert_eq!(demangler.full(b"main"), b"main");
+//! ```
 
 use std::fmt;
 
@@ -15,6 +22,12 @@ mod path;
 const STUB: &str = "@plt";
 
 /// What is shown for a mangled name.
+///
+/// ```
+/// let mut demangler = symidx_indexer::demangle::Demangler::new(true);
+/// let texts: symidx_indexer::demangle::Texts<'_> = demangler.texts(b"_Z1gi").unwrap();
+/// assert_eq!(texts.short, b"g"); // what fits a graph
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texts<'t> {
     /// The whole name.
@@ -28,6 +41,14 @@ pub struct Texts<'t> {
 impl Texts<'_> {
     /// True for the ways to write the name: whole, short, and without
     /// parameters but with a return type.
+    ///
+    /// ```
+    /// let mut demangler = symidx_indexer::demangle::Demangler::new(true);
+    /// let texts = demangler.texts(b"_ZN5space6methodEi").unwrap();
+    /// // What a person may have typed to find the function.
+    /// assert!(texts.include(b"space::method") && texts.include(b"space::method(int)"));
+    /// assert!(!texts.include(b"method"));
+    /// ```
     #[must_use]
     pub fn include(&self, name: &[u8]) -> bool {
         name == self.full
@@ -58,6 +79,13 @@ impl Texts<'_> {
 }
 
 /// Demangles one name after the other.
+///
+/// ```
+/// let mut demangler = symidx_indexer::demangle::Demangler::new(true); // one buffer for all names
+/// for (name, shown) in [("_Z1fv", "f()"), ("_Z1gi", "g(int)")] {
+///     assert_eq!(demangler.full(name.as_bytes()), shown.as_bytes());
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Demangler {
     enabled: bool,
@@ -68,18 +96,35 @@ pub struct Demangler {
 
 impl Demangler {
     /// One that demangles, or returns every name as it is.
+    ///
+    /// ```
+    /// let mut off = symidx_indexer::demangle::Demangler::new(false); // `--no-demangle`
+    /// assert_eq!(off.full(b"_Z1fv"), b"_Z1fv");
+    /// ```
     #[must_use]
     pub fn new(enabled: bool) -> Self {
         Self::spelling(enabled, Spelling::Gnu)
     }
 
     /// The same, with the spelling of another tool.
+    ///
+    /// ```
+    /// use symidx_indexer::demangle::{Demangler, Spelling};
+    ///
+    /// let mut llvm = Demangler::spelling(true, Spelling::Llvm);
+    /// assert_eq!(llvm.full(b"_Z1fSt6vectorIS_IiEE"), b"f(std::vector<std::vector<int>>)");
+    /// ```
     #[must_use]
     pub fn spelling(enabled: bool, spelling: Spelling) -> Self {
         Self { enabled, spelling, buffer: Bounded::default(), stub: Bounded::default() }
     }
 
     /// The demangled name; the name itself when there is nothing to demangle.
+    ///
+    /// ```
+    /// let mut demangler = symidx_indexer::demangle::Demangler::new(true);
+    /// assert_eq!(demangler.full(b"_ZN5space6methodEi"), b"space::method(int)");
+    /// ```
     pub fn full<'n>(&'n mut self, name: &'n [u8]) -> &'n [u8] {
         match self.demangle(name) {
             Some(_) => self.buffer.text.as_bytes(),
@@ -88,6 +133,12 @@ impl Demangler {
     }
 
     /// The whole demangled name, `None` when it is not mangled.
+    ///
+    /// ```
+    /// let mut demangler = symidx_indexer::demangle::Demangler::new(true);
+    /// assert_eq!(demangler.whole(b"_ZN5space6methodEi"), Some(&b"space::method(int)"[..]));
+    /// assert_eq!(demangler.whole(b"main"), None);
+    /// ```
     pub fn whole(&mut self, name: &[u8]) -> Option<&[u8]> {
         self.demangle(name)?;
         let full = self.buffer.text.as_bytes();
@@ -95,6 +146,13 @@ impl Demangler {
     }
 
     /// The texts shown for a name, `None` when it is not mangled.
+    ///
+    /// ```
+    /// let mut demangler = symidx_indexer::demangle::Demangler::new(true);
+    /// let texts = demangler.texts(b"_ZN5space6methodEi").unwrap();
+    /// assert_eq!((texts.full, texts.short), (&b"space::method(int)"[..], &b"space::method"[..]));
+    /// assert!(demangler.texts(b"main").is_none());
+    /// ```
     pub fn texts(&mut self, name: &[u8]) -> Option<Texts<'_>> {
         let language = self.demangle(name)?;
         let full = self.buffer.text.as_bytes();
@@ -131,6 +189,14 @@ impl Demangler {
 }
 
 /// Whose spelling of C++ names.
+///
+/// ```
+/// use symidx_indexer::demangle::{Demangler, Spelling};
+///
+/// // GNU's tools put a space between the brackets of nested templates.
+/// let mut gnu = Demangler::spelling(true, Spelling::Gnu);
+/// assert_eq!(gnu.full(b"_Z1fSt6vectorIS_IiEE"), b"f(std::vector<std::vector<int> >)");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// As GNU addr2line, nm and `c++filt -i`.
@@ -148,7 +214,7 @@ enum Language {
 /// True for names that look mangled: the cheap test that most names fail. With
 /// or without the underscore that Mach-O adds.
 #[must_use]
-pub fn may_be_mangled(name: &[u8]) -> bool {
+pub(crate) fn may_be_mangled(name: &[u8]) -> bool {
     matches!(name, [b'_', b'Z' | b'R', ..] | [b'_', b'_', b'Z' | b'R', ..])
 }
 

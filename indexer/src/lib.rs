@@ -8,6 +8,17 @@
 //! Each arrow goes one way. Only [`input`] knows a file format; [`normalise`]
 //! is where every rule of symbol choice lives; [`layout`] and [`mod@write`] know
 //! only the records of [`symidx::format`]. [`build_file`] runs the whole chain.
+//!
+//! ```
+//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+//! use symidx_indexer::{BuildOptions, build_bytes};
+//!
+//! let (bytes, report) = build_bytes(app, &BuildOptions::default())?;
+//! assert_eq!((report.functions, report.line_rows), (5, 35));
+//! let index = symidx::Index::from_bytes(&bytes)?;
+//! assert_eq!(index.lookup(symidx::Svma(0x4001a8))?.unwrap().name(), "outer");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![deny(unsafe_code)]
 
 mod build;

@@ -3,6 +3,15 @@
 //! In: nothing but plain data built by `input`. Out: the same data, read by
 //! `normalise`. This module never reads bytes of a file format and never
 //! decides which symbol wins.
+//!
+//! ```
+//! # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+//! // What every format is turned into.
+//! let outer = image.symbols.iter().find(|symbol| symbol.name == b"outer").unwrap();
+//! assert_eq!((outer.address, outer.size), (0x4001a0, 0x71));
+//! assert_eq!(image.sections[outer.section as usize].name, b".text");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,6 +25,15 @@ pub use debug::{AddressMap, DebugInfo, DwarfSections, Mapping, SplitUnit};
 /// Owns the bytes that an [`Image`] borrows: maps of the input and of its
 /// companion files, and buffers made on the way (decompressed tables,
 /// synthesized names). Append-only, so a borrow lives as long as the store.
+///
+/// ```
+/// use symidx_indexer::model::Store;
+///
+/// let store = Store::new();
+/// let name = store.keep(b"made@plt".to_vec());
+/// store.keep(vec![0; 1 << 16]); // moves nothing that was kept before
+/// assert_eq!(name, b"made@plt");
+/// ```
 #[derive(Default)]
 pub struct Store {
     files: elsa::FrozenVec<Box<std::fs::File>>,
@@ -25,29 +43,49 @@ pub struct Store {
 
 impl Store {
     /// An empty store.
+    ///
+    /// ```
+    /// let store = symidx_indexer::model::Store::new(); // lives as long as the image
+    /// assert!(store.keep(Vec::new()).is_empty());
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Keeps a map and returns its bytes.
-    pub fn keep_map(&self, map: memmap2::Mmap) -> &[u8] {
+    pub(crate) fn keep_map(&self, map: memmap2::Mmap) -> &[u8] {
         self.maps.push_get(Box::new(map))
     }
 
     /// Keeps an open file and returns it.
-    pub fn keep_file(&self, file: std::fs::File) -> &std::fs::File {
+    pub(crate) fn keep_file(&self, file: std::fs::File) -> &std::fs::File {
         self.files.push_get(Box::new(file))
     }
 
     /// Keeps a buffer and returns its bytes. Put many small names in one
     /// buffer and slice it: one call per table, not one per name.
+    ///
+    /// ```
+    /// let store = symidx_indexer::model::Store::new();
+    /// let table = store.keep(b"first second".to_vec()); // one call for many names
+    /// let (first, second) = (&table[..5], &table[6..]);
+    /// assert_eq!((first, second), (&b"first"[..], &b"second"[..]));
+    /// ```
     pub fn keep(&self, buffer: Vec<u8>) -> &[u8] {
         self.buffers.push_get(buffer)
     }
 }
 
 /// The container format of the input.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// use symidx_indexer::model::Format;
+///
+/// assert_eq!(image.format, Format::Elf);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// ELF, 32 or 64 bit, either byte order.
@@ -63,6 +101,14 @@ pub enum Format {
 }
 
 /// How addresses of the image are to be read.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// use symidx_indexer::model::AddressKind;
+///
+/// assert_eq!(image.addresses, AddressKind::Svma); // a `.o` has AddressKind::SectionOffset
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressKind {
     /// One address space of svmas (executables, shared objects, kernels).
@@ -72,6 +118,13 @@ pub enum AddressKind {
 }
 
 /// The machine an image is for, as its file format numbers it.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let machine: &symidx_indexer::model::Machine = &image.machine;
+/// assert_eq!((machine.number, machine.name, machine.big_endian), (62, "x86_64", false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// ELF `e_machine`, or Mach-O `cputype`; 0 when unknown.
@@ -87,6 +140,14 @@ pub struct Machine {
 }
 
 /// One loadable segment: the conversion between svma and file offset.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let code: &symidx_indexer::model::Segment =
+///     image.segments.iter().find(|segment| segment.execute).unwrap();
+/// assert_eq!((code.address, code.file_offset), (0x400170, 0x170));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// First svma.
@@ -108,6 +169,14 @@ pub struct Segment {
 /// One allocated range of the image that can own symbols: an ELF or Mach-O
 /// section, a `PT_LOAD` segment where there are no sections, or, for kallsyms,
 /// a run of neighbouring symbols of one module.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let text: &symidx_indexer::model::Section<'_> =
+///     image.sections.iter().find(|section| section.name == b".text").unwrap();
+/// assert!(text.execute && !text.write && text.size == 248);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section<'data> {
     /// Name as in the input; empty when there is none.
@@ -129,6 +198,15 @@ pub struct Section<'data> {
 }
 
 /// What a symbol names.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// use symidx_indexer::model::Kind;
+///
+/// let sink = image.symbols.iter().find(|symbol| symbol.name == b"sink").unwrap();
+/// assert_eq!(sink.kind, Kind::Object);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -147,6 +225,16 @@ pub enum Kind {
 }
 
 /// Binding, strongest first.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// use symidx_indexer::model::Binding;
+///
+/// let never = image.symbols.iter().find(|symbol| symbol.name == b"never").unwrap();
+/// assert_eq!(never.binding, Binding::Local);
+/// assert!(Binding::Global < Binding::Weak); // strongest first
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Binding {
@@ -159,6 +247,13 @@ pub enum Binding {
 }
 
 /// The table a symbol was read from. Order = order of trust for ties.
+///
+/// ```
+/// use symidx_indexer::model::Source;
+///
+/// // Of two tables that say the same, the better one answers.
+/// assert!(Source::Symtab < Source::Dynsym && Source::Dynsym < Source::Dwarf);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Source {
@@ -185,6 +280,14 @@ pub const NO_VERSION: u32 = u32::MAX;
 /// million). Inputs drop what is never a definition (UND, COMMON, FILE,
 /// SECTION, stabs) and what the rules in `normalise::rules` name as noise on
 /// that machine, counting each in [`Image::report`].
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let outer: &symidx_indexer::model::Symbol<'_> =
+///     image.symbols.iter().find(|symbol| symbol.name == b"outer").unwrap();
+/// assert_eq!((outer.address, outer.size, outer.version), (0x4001a0, 0x71, u32::MAX));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Symbol<'data> {
     /// Linkage name. Mach-O: without the one underscore that the format adds.
@@ -213,6 +316,14 @@ pub struct Symbol<'data> {
 }
 
 /// What was dropped, by reason, and what could not be read.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let report: &symidx_indexer::model::Report = &image.report;
+/// assert_eq!(report.skipped.get("file symbol"), Some(&1));
+/// assert!(report.warnings.is_empty()); // nothing was damaged
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Reason → how many. Reasons are short fixed phrases: `"undefined"`,
@@ -227,12 +338,12 @@ pub const MAX_WARNINGS: usize = 64;
 
 impl Report {
     /// Counts one dropped thing.
-    pub fn skip(&mut self, reason: &'static str) {
+    pub(crate) fn skip(&mut self, reason: &'static str) {
         self.skip_many(reason, 1);
     }
 
     /// Counts several dropped things.
-    pub fn skip_many(&mut self, reason: &'static str, count: u64) {
+    pub(crate) fn skip_many(&mut self, reason: &'static str, count: u64) {
         if count > 0 {
             let entry = self.skipped.entry(reason).or_default();
             *entry = entry.saturating_add(count);
@@ -240,7 +351,7 @@ impl Report {
     }
 
     /// Takes over what another report says.
-    pub fn absorb(&mut self, other: Self) {
+    pub(crate) fn absorb(&mut self, other: Self) {
         for (reason, count) in other.skipped {
             self.skip_many(reason, count);
         }
@@ -250,7 +361,7 @@ impl Report {
     }
 
     /// Keeps a warning, or counts it once there are [`MAX_WARNINGS`].
-    pub fn warn(&mut self, warning: impl Into<Cow<'static, str>>) {
+    pub(crate) fn warn(&mut self, warning: impl Into<Cow<'static, str>>) {
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning.into().into_owned());
         } else {
@@ -260,6 +371,17 @@ impl Report {
 }
 
 /// A further file that was read for an image.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// // Every further file that was read counts for the index's identity.
+/// for companion in &image.companions {
+///     let symidx_indexer::model::Companion { role, path, .. } = companion;
+///     println!("{role} {}", path.display());
+/// }
+/// assert!(image.companions.is_empty()); // this one has its debug information itself
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Companion<'data> {
     /// Where it is.
@@ -273,6 +395,14 @@ pub struct Companion<'data> {
 }
 
 /// One image as its input files state it.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let image: symidx_indexer::model::Image<'_> = image;
+/// assert_eq!(symidx_indexer::hex(&image.build_id.unwrap()), "1122334455667788");
+/// assert_eq!((image.segments.len(), image.sections.len()), (3, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Image<'data> {
     /// Container format.

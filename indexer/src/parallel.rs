@@ -2,6 +2,17 @@
 //!
 //! In: what the user allows, and sizes of inputs. Out: shares of it, and a gate that
 //! lets builds begin while they fit. Starts no thread and builds nothing.
+//!
+//! ```
+//! use symidx_indexer::parallel::{Budget, estimate, memory_each};
+//!
+//! // Builds side by side, within 1 GiB together.
+//! let budget = Budget::new(Some(1 << 30));
+//! let bytes = estimate(300 << 20, false);
+//! budget.take(bytes); // waits until there is room
+//! assert_eq!(memory_each(1 << 30, 2), 1 << 29);
+//! budget.give(bytes);
+//! ```
 
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -30,6 +41,7 @@ pub fn allowed(wanted: Option<usize>) -> usize {
 ///
 /// ```
 /// use symidx_indexer::parallel::threads_each;
+///
 /// assert_eq!(threads_each(Some(8), 3).map(|threads| threads.get()), Some(2));
 /// assert_eq!(threads_each(None, 3), None);
 /// ```
@@ -40,6 +52,10 @@ pub fn threads_each(jobs: Option<usize>, workers: usize) -> Option<NonZeroUsize>
 }
 
 /// What a build may take of the bound on memory.
+///
+/// ```
+/// assert_eq!(symidx_indexer::parallel::memory_each(1 << 30, 4), 1 << 28);
+/// ```
 #[must_use]
 pub fn memory_each(limit: u64, workers: usize) -> u64 {
     let workers = u64::try_from(workers).unwrap_or(u64::MAX);
@@ -49,6 +65,12 @@ pub fn memory_each(limit: u64, workers: usize) -> u64 {
 /// Anonymous memory that a build is expected to need. Symbols are a small part
 /// of a file; debug information takes a fifth to a half of its bytes, and when
 /// it is packed a little more than them.
+///
+/// ```
+/// use symidx_indexer::parallel::estimate;
+///
+/// assert!(estimate(300 << 20, true) < estimate(300 << 20, false)); // names only
+/// ```
 #[must_use]
 pub fn estimate(input_bytes: u64, names_only: bool) -> u64 {
     const LEAST: u64 = 4 << 20;
@@ -63,10 +85,13 @@ pub fn estimate(input_bytes: u64, names_only: bool) -> u64 {
 ///
 /// ```
 /// use symidx_indexer::parallel::Budget;
+///
 /// let budget = Budget::new(Some(100));
 /// budget.take(70);
-/// // A second one of 70 would wait here.
-/// budget.give(70);
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| budget.take(70)); // waits here
+///     budget.give(70);
+/// });
 /// ```
 #[derive(Debug)]
 pub struct Budget {
@@ -77,12 +102,24 @@ pub struct Budget {
 
 impl Budget {
     /// So many bytes; `None`: no end of them.
+    ///
+    /// ```
+    /// let budget = symidx_indexer::parallel::Budget::new(None); // no bound: nothing ever waits
+    /// budget.take(u64::MAX);
+    /// budget.take(u64::MAX);
+    /// ```
     #[must_use]
     pub fn new(limit: Option<u64>) -> Self {
         Self { limit, used: Mutex::new(0), freed: Condvar::new() }
     }
 
     /// Waits until so many bytes are free, or all of them, and takes them.
+    ///
+    /// ```
+    /// let budget = symidx_indexer::parallel::Budget::new(Some(100));
+    /// budget.take(1000); // one alone may always begin
+    /// budget.give(1000);
+    /// ```
     pub fn take(&self, bytes: u64) {
         let Some(limit) = self.limit else { return };
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,6 +130,13 @@ impl Budget {
     }
 
     /// Gives back what was taken.
+    ///
+    /// ```
+    /// let budget = symidx_indexer::parallel::Budget::new(Some(100));
+    /// budget.take(100);
+    /// budget.give(100);
+    /// budget.take(100); // would wait for ever without
+    /// ```
     pub fn give(&self, bytes: u64) {
         if self.limit.is_some() {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,21 +2,112 @@
 //!
 //! In: calls from the steps of a build, from any of its threads. Out: the same
 //! calls to one listener, or to nobody. Never changes what is built.
+//!
+//! ```
+//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+//! # use std::sync::atomic::{AtomicU64, Ordering};
+//! # #[derive(Default)]
+//! # struct Count(AtomicU64, AtomicU64);
+//! # impl Count {
+//! #     fn steps(&self) -> u64 { self.0.load(Ordering::Relaxed) }
+//! #     fn parts(&self) -> u64 { self.1.load(Ordering::Relaxed) }
+//! # }
+//! # impl symidx_indexer::progress::Progress for Count {
+//! #     fn phase(&self, _: &'static str, _: u64) { self.0.fetch_add(1, Ordering::Relaxed); }
+//! #     fn advance(&self, by: u64) { self.1.fetch_add(by, Ordering::Relaxed); }
+//! # }
+//! use symidx_indexer::{BuildOptions, build_bytes, progress::Listener};
+//!
+//! let counted = std::sync::Arc::new(Count::default());
+//! let progress = Listener::new(counted.clone());
+//! build_bytes(app, &BuildOptions { progress, ..BuildOptions::default() })?;
+//! assert!(counted.steps() > 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fmt;
 use std::sync::Arc;
 
 /// Listens to a build. Calls come from several threads and must return at once.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// use symidx_indexer::progress::Progress;
+///
+/// /// Counts the parts that are done, from whatever threads do them.
+/// #[derive(Default)]
+/// struct Bar(AtomicU64);
+///
+/// impl Progress for Bar {
+///     fn phase(&self, _: &'static str, _: u64) {
+///         self.0.store(0, Relaxed);
+///     }
+///
+///     fn advance(&self, by: u64) {
+///         self.0.fetch_add(by, Relaxed);
+///     }
+/// }
+///
+/// let bar = Bar::default();
+/// bar.advance(2);
+/// assert_eq!(bar.0.load(Relaxed), 2);
+/// ```
 pub trait Progress: Send + Sync {
     /// A step begins: what it does, in a few words, and how many parts it has;
     /// 0 = not known.
+    ///
+    /// ```
+    /// # use std::sync::atomic::{AtomicU64, Ordering};
+    /// # #[derive(Default)]
+    /// # struct Count(AtomicU64, AtomicU64);
+    /// # impl Count {
+    /// #     fn steps(&self) -> u64 { self.0.load(Ordering::Relaxed) }
+    /// #     fn parts(&self) -> u64 { self.1.load(Ordering::Relaxed) }
+    /// # }
+    /// # impl symidx_indexer::progress::Progress for Count {
+    /// #     fn phase(&self, _: &'static str, _: u64) { self.0.fetch_add(1, Ordering::Relaxed); }
+    /// #     fn advance(&self, by: u64) { self.1.fetch_add(by, Ordering::Relaxed); }
+    /// # }
+    /// use symidx_indexer::progress::Progress;
+    ///
+    /// let counted = Count::default();
+    /// counted.phase("reading DWARF", 120); // a bar of 120 parts begins
+    /// assert_eq!(counted.steps(), 1);
+    /// ```
     fn phase(&self, name: &'static str, total: u64);
 
     /// So many more parts of the step are done.
+    ///
+    /// ```
+    /// # use std::sync::atomic::{AtomicU64, Ordering};
+    /// # #[derive(Default)]
+    /// # struct Count(AtomicU64, AtomicU64);
+    /// # impl Count {
+    /// #     fn steps(&self) -> u64 { self.0.load(Ordering::Relaxed) }
+    /// #     fn parts(&self) -> u64 { self.1.load(Ordering::Relaxed) }
+    /// # }
+    /// # impl symidx_indexer::progress::Progress for Count {
+    /// #     fn phase(&self, _: &'static str, _: u64) { self.0.fetch_add(1, Ordering::Relaxed); }
+    /// #     fn advance(&self, by: u64) { self.1.fetch_add(by, Ordering::Relaxed); }
+    /// # }
+    /// use symidx_indexer::progress::Progress;
+    ///
+    /// let counted = Count::default();
+    /// counted.advance(1);
+    /// counted.advance(2); // perhaps from another thread
+    /// assert_eq!(counted.parts(), 3);
+    /// ```
     fn advance(&self, by: u64);
 }
 
 /// Whoever listens to a build: by default nobody.
+///
+/// ```
+/// use symidx_indexer::{BuildOptions, progress::Listener};
+///
+/// let options = BuildOptions { progress: Listener::default(), ..BuildOptions::default() };
+/// options.progress.phase("reading DWARF", 10); // nobody listens
+/// ```
 #[derive(Clone, Default)]
 pub struct Listener(Option<Arc<dyn Progress>>);
 
@@ -25,7 +116,7 @@ impl Listener {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use symidx_indexer::{BuildOptions, progress::{Listener, Progress}};
+    /// use symidx_indexer::progress::{Listener, Progress};
     ///
     /// struct Print;
     ///
@@ -37,9 +128,9 @@ impl Listener {
     ///     fn advance(&self, _: u64) {}
     /// }
     ///
-    /// let progress = Listener::new(Arc::new(Print));
-    /// let options = BuildOptions { progress, ..BuildOptions::default() };
-    /// # let _ = options;
+    /// let listener = Listener::new(Arc::new(Print)); // for `BuildOptions::progress`
+    /// listener.phase("reading DWARF", 10);
+    /// listener.advance(1);
     /// ```
     #[must_use]
     pub fn new(progress: Arc<dyn Progress>) -> Self {
@@ -47,6 +138,24 @@ impl Listener {
     }
 
     /// A step begins: see [`Progress::phase`].
+    ///
+    /// ```
+    /// # use std::sync::atomic::{AtomicU64, Ordering};
+    /// # #[derive(Default)]
+    /// # struct Count(AtomicU64, AtomicU64);
+    /// # impl Count {
+    /// #     fn steps(&self) -> u64 { self.0.load(Ordering::Relaxed) }
+    /// #     fn parts(&self) -> u64 { self.1.load(Ordering::Relaxed) }
+    /// # }
+    /// # impl symidx_indexer::progress::Progress for Count {
+    /// #     fn phase(&self, _: &'static str, _: u64) { self.0.fetch_add(1, Ordering::Relaxed); }
+    /// #     fn advance(&self, by: u64) { self.1.fetch_add(by, Ordering::Relaxed); }
+    /// # }
+    /// let counted = std::sync::Arc::new(Count::default());
+    /// let listener = symidx_indexer::progress::Listener::new(counted.clone());
+    /// listener.phase("reading symbols", 0);
+    /// assert_eq!(counted.steps(), 1);
+    /// ```
     pub fn phase(&self, name: &'static str, total: usize) {
         if let Some(progress) = &self.0 {
             progress.phase(name, u64::try_from(total).unwrap_or(u64::MAX));
@@ -54,6 +163,24 @@ impl Listener {
     }
 
     /// More of it is done: see [`Progress::advance`].
+    ///
+    /// ```
+    /// # use std::sync::atomic::{AtomicU64, Ordering};
+    /// # #[derive(Default)]
+    /// # struct Count(AtomicU64, AtomicU64);
+    /// # impl Count {
+    /// #     fn steps(&self) -> u64 { self.0.load(Ordering::Relaxed) }
+    /// #     fn parts(&self) -> u64 { self.1.load(Ordering::Relaxed) }
+    /// # }
+    /// # impl symidx_indexer::progress::Progress for Count {
+    /// #     fn phase(&self, _: &'static str, _: u64) { self.0.fetch_add(1, Ordering::Relaxed); }
+    /// #     fn advance(&self, by: u64) { self.1.fetch_add(by, Ordering::Relaxed); }
+    /// # }
+    /// let counted = std::sync::Arc::new(Count::default());
+    /// let listener = symidx_indexer::progress::Listener::new(counted.clone());
+    /// listener.advance(3);
+    /// assert_eq!(counted.parts(), 3);
+    /// ```
     pub fn advance(&self, by: usize) {
         if let Some(progress) = &self.0 {
             progress.advance(u64::try_from(by).unwrap_or(u64::MAX));

@@ -2,6 +2,20 @@
 //!
 //! Temporary file in the same directory, verify, fsync, rename. Readers that
 //! hold a map of the old file keep the old file.
+//!
+//! ```
+//! # let index = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx"))?;
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("app.symidx");
+//! use std::io::Write as _;
+//!
+//! symidx_indexer::publish::publish(&path, |file| {
+//!     file.write_all(&index)?;
+//!     Ok(index.len() as u64)
+//! })?;
+//! assert_eq!(std::fs::read(&path)?, index);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs::File;
 use std::io;
@@ -10,6 +24,17 @@ use std::path::{Path, PathBuf};
 use symidx::Index;
 
 /// Why nothing was published. The path is as it was before.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.symidx");
+/// use symidx_indexer::publish::{PublishError, publish};
+///
+/// // What does not verify never gets the name: here, a file without a byte.
+/// let error = publish(&path, |_| Ok(0)).unwrap_err();
+/// assert!(matches!(error, PublishError::Io { .. } | PublishError::Unsound { .. }) && !path.exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PublishError {
@@ -59,6 +84,18 @@ impl std::error::Error for PublishError {
 /// would replace the link (`/dev/stdout` is one); a path that leads nowhere
 /// is the place itself. So is a link that somebody else made: in a store that
 /// others write to it could lead to any file of this user.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// use symidx_indexer::publish::target;
+///
+/// let (link, file) = (folder.path().join("link"), folder.path().join("app.symidx"));
+/// std::fs::write(&file, "")?;
+/// std::os::unix::fs::symlink(&file, &link)?;
+/// assert_eq!(target(&link), file.canonicalize()?); // a rename would replace the link
+/// assert_eq!(target(&file), file);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn target(path: &Path) -> PathBuf {
     let link = path
@@ -86,6 +123,20 @@ fn is_own_or_roots(_: &std::fs::Metadata) -> bool {
 ///
 /// # Errors
 /// [`PublishError`]; then `path` is untouched and the temporary file removed.
+///
+/// ```
+/// # let index = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx"))?;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("app.symidx");
+/// use std::io::Write as _;
+///
+/// let bytes = symidx_indexer::publish::publish(&path, |file| {
+///     file.write_all(&index)?;
+///     Ok(index.len() as u64)
+/// })?;
+/// assert_eq!(bytes, path.metadata()?.len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn publish(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<u64>,

@@ -9,6 +9,15 @@
 //!
 //! A file that states no id would have to be hashed to find its index. The link
 //! spares that: its name says which file it was, and which state of it.
+//!
+//! ```
+//! use std::path::Path;
+//! use symidx_indexer::store::{Kind, place};
+//!
+//! // What `symidx build --store DIR` writes, and `symidx::process::Store` finds.
+//! let path = place(Path::new("DIR"), &[0x93, 0xac, 0x01], Kind::File);
+//! assert_eq!(path, Path::new("DIR/.build-id/93/ac01.symidx"));
+//! ```
 
 use std::fs::Metadata;
 use std::io;
@@ -22,6 +31,14 @@ const BY_ID: &str = ".build-id";
 const BY_FILE: &str = ".by-file";
 
 /// What an index is of, as far as its place goes.
+///
+/// ```
+/// use symidx_indexer::store::{Kind, place};
+///
+/// // A kernel as it runs and its vmlinux have one build-id, but other addresses.
+/// let [file, running] = [Kind::File, Kind::Kallsyms].map(|kind| place("DIR".as_ref(), &[1, 2], kind));
+/// assert_ne!(file, running);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A file with addresses of its own.
@@ -36,6 +53,7 @@ pub enum Kind {
 /// ```
 /// use std::path::Path;
 /// use symidx_indexer::store::{Kind, place};
+///
 /// let path = place(Path::new("store"), &[0x93, 0xac, 0x01], Kind::File);
 /// assert_eq!(path, Path::new("store/.build-id/93/ac01.symidx"));
 /// ```
@@ -51,17 +69,43 @@ pub fn place(directory: &Path, id: &[u8], kind: Kind) -> PathBuf {
 }
 
 /// True for a path inside of a store.
+///
+/// ```
+/// use symidx_indexer::store::is_place;
+///
+/// assert!(is_place("DIR/.build-id/93/ac01.symidx".as_ref()));
+/// assert!(!is_place("target/app.symidx".as_ref()));
+/// ```
 #[must_use]
 pub fn is_place(path: &Path) -> bool {
     path.components().any(|component| component.as_os_str() == BY_ID)
 }
 
 /// A file and its state, as the name of a link: see [`symidx::Stamp`].
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::store::FileState;
+///
+/// // A file without a build-id is found by its device, inode, size and times.
+/// let state = FileState::of(&app.metadata()?).unwrap();
+/// assert_eq!(state, FileState::of(&app.metadata()?).unwrap()); // until it is written again
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState(String);
 
 impl FileState {
     /// Of a regular file; nothing for others, and where files have no such numbers.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// use symidx_indexer::store::FileState;
+    ///
+    /// assert!(FileState::of(&app.metadata()?).is_some());
+    /// assert!(FileState::of(&std::env::temp_dir().metadata()?).is_none()); // a directory
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[cfg(unix)]
     #[must_use]
     pub fn of(metadata: &Metadata) -> Option<Self> {
@@ -76,6 +120,15 @@ impl FileState {
     }
 
     /// The path of its link.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// use symidx_indexer::store::FileState;
+    ///
+    /// let link = FileState::of(&app.metadata()?).unwrap().link("DIR".as_ref());
+    /// assert!(link.starts_with("DIR/.by-file"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn link(&self, directory: &Path) -> PathBuf {
         directory.join(BY_FILE).join(&self.0)
@@ -86,6 +139,19 @@ impl FileState {
     ///
     /// # Errors
     /// Those of the file system; an index that is not in the store.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # let folder = tempfile::tempdir()?;
+    /// # let store = folder.path();
+    /// use symidx_indexer::store::{FileState, Kind, place};
+    ///
+    /// let index = place(store, &[0x93, 0xac, 0x01], Kind::File);
+    /// let state = FileState::of(&app.metadata()?).unwrap();
+    /// state.publish(store, &index)?; // nobody has to hash the file again
+    /// assert_eq!(state.link(store).read_link()?.to_str(), Some("../.build-id/93/ac01.symidx"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn publish(&self, directory: &Path, index: &Path) -> io::Result<()> {
         let inside = index.strip_prefix(directory).map_err(|_| {
             io::Error::other(format!(

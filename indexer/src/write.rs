@@ -3,6 +3,20 @@
 //! Two phases: every section's place is known before the first byte is
 //! written; bytes and hashes follow in file order. This module never decides
 //! anything about symbols.
+//!
+//! ```
+//! # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
+//! use symidx_indexer::write::{Contents, write};
+//! use zerocopy::FromZeros as _;
+//!
+//! let identity = symidx::format::Identity::new_zeroed();
+//! let contents = Contents { plan: &plan, identity, relocatable: false, metadata: &[] };
+//! let mut bytes = Vec::new();
+//! write(&contents, std::io::Cursor::new(&mut bytes))?;
+//! let index = symidx::Index::from_bytes(&bytes)?;
+//! assert_eq!(index.lookup(symidx::Svma(0x4001a8))?.unwrap().name(), "outer");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod blocks;
 pub(crate) mod pieces;
@@ -20,6 +34,20 @@ use crate::layout::{NamePool, Plan};
 use blocks::Blocks;
 
 /// Everything a file holds besides the plan.
+///
+/// ```
+/// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
+/// use symidx_indexer::write::{Contents, write};
+/// use zerocopy::FromZeros as _;
+///
+/// let mut identity = symidx::format::Identity::new_zeroed();
+/// identity.input_size = 4784.into();
+/// let contents = Contents { plan: &plan, identity, relocatable: false, metadata: &[] };
+/// let mut bytes = Vec::new();
+/// write(&contents, std::io::Cursor::new(&mut bytes))?;
+/// assert_eq!(symidx::Index::from_bytes(&bytes)?.input_size(), 4784);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Contents<'a, 'data> {
     /// The tables and names.
@@ -64,6 +92,19 @@ const FILE_ORDER: [SectionId; 23] = [
 ///
 /// # Errors
 /// The writer's.
+///
+/// ```
+/// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
+/// use symidx_indexer::write::{Contents, write};
+/// use zerocopy::FromZeros as _;
+///
+/// let identity = symidx::format::Identity::new_zeroed();
+/// let contents = Contents { plan: &plan, identity, relocatable: false, metadata: &[] };
+/// let mut bytes = Vec::new(); // or a file
+/// let size = write(&contents, std::io::Cursor::new(&mut bytes))?;
+/// assert_eq!(size, bytes.len() as u64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn write<W: Write + Seek>(contents: &Contents<'_, '_>, out: W) -> io::Result<u64> {
     let plan = contents.plan;
     let placed = place(contents);

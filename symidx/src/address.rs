@@ -54,13 +54,10 @@ space! {
 /// A section of the input by its place in the index's section list.
 ///
 /// ```
-/// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-/// if let Some(text) = index.section_by_name(b".text")? {
-///     let first = index.lookup_in(text.id(), 0)?;
-///     # let _ = first;
-/// }
-/// # Ok(())
-/// # }
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+/// let id: symidx::ImageSectionId = index.section_by_name(b".init.text")?.unwrap().id();
+/// assert_eq!(index.lookup_in(id, 0)?.unwrap().name(), "mod_init");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ImageSectionId(pub u32);

@@ -16,12 +16,11 @@ use crate::open::{Area, View, index};
 /// One symbol that owns addresses, as the answer to one of them.
 ///
 /// ```
-/// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-/// if let Some(symbol) = index.lookup(symidx::Svma(0x401136))? {
-///     println!("{}+{:#x}", symbol.name(), symbol.offset());
-/// }
-/// # Ok(())
-/// # }
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// // What a profiler prints: the name, and how far in it the address is.
+/// let symbol = index.lookup(symidx::Svma(0x4001a8))?.unwrap();
+/// assert_eq!(format!("{}+{:#x}", symbol.name(), symbol.offset()), "outer+0x8");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a> {
@@ -38,18 +37,42 @@ pub struct Symbol<'a> {
 impl<'a> Symbol<'a> {
     /// The linkage name, without a version. Mach-O names come without the one
     /// underscore that the format adds.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x1040))?.unwrap();
+    /// assert_eq!(symbol.name(), "verfn"); // stored as verfn@@V2
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
         Name::plain(split(self.stored, self.attrs).0)
     }
 
     /// The name as stored: `f@@V2` for a versioned symbol.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// // Two functions of one name: only the stored names tell them apart.
+    /// let old = index.lookup(symidx::Svma(0x1030))?.unwrap();
+    /// let new = index.lookup(symidx::Svma(0x1040))?.unwrap();
+    /// assert!(old.name() == new.name() && old.stored_name() == "verfn@V1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn stored_name(&self) -> Name<'a> {
         Name::plain(self.stored)
     }
 
     /// The symbol's version (`V2` of `f@@V2`), if it has one.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x1030))?.unwrap();
+    /// assert_eq!(symbol.version().unwrap(), "V1");
+    /// assert!(index.lookup(symidx::Svma(0x1000))?.unwrap().version().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn version(&self) -> Option<Name<'a>> {
         split(self.stored, self.attrs).1.map(Name::plain)
@@ -57,6 +80,15 @@ impl<'a> Symbol<'a> {
 
     /// First address: an svma, or an offset in [`Symbol::section`] when the
     /// input is relocatable.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Addresses of one function are counted together by its start.
+    /// let first = index.lookup(symidx::Svma(0x4001a0))?.unwrap();
+    /// let last = index.lookup(symidx::Svma(0x400210))?.unwrap();
+    /// assert_eq!(first.start(), last.start());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn start(&self) -> Svma {
         Svma(self.start)
@@ -64,6 +96,14 @@ impl<'a> Symbol<'a> {
 
     /// Bytes the symbol reaches over, at least 1; [`Symbol::extent`] says how
     /// this is known.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x4001a8))?.unwrap();
+    /// let code = symbol.start().0..symbol.start().0 + symbol.size();
+    /// assert_eq!(code, 0x4001a0..0x400211); // what a disassembler is given
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
@@ -71,42 +111,94 @@ impl<'a> Symbol<'a> {
 
     /// Bytes from the symbol's start to the address looked up (0 for symbols
     /// that come from an iterator).
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x400222))?.unwrap();
+    /// assert_eq!(format!("{}+{:#x}", symbol.name(), symbol.offset()), "_start+0x2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
     /// What it names.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x400270))?.unwrap();
+    /// assert_eq!(symbol.kind(), symidx::Kind::Object); // data: no frame of a stack
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.attrs.kind()
     }
 
     /// Binding of the primary name.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x400170))?.unwrap();
+    /// assert_eq!(symbol.binding(), symidx::Binding::Local); // others may have this name too
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn binding(&self) -> Binding {
         self.attrs.binding()
     }
 
     /// How the size is known.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+    /// // kallsyms states no sizes: the function goes on to the next symbol at most.
+    /// let symbol = index.lookup(symidx::Svma(0xffff_ffff_8100_1010))?.unwrap();
+    /// assert_eq!((symbol.size(), symbol.extent()), (64, symidx::Extent::Inferred));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn extent(&self) -> Extent {
         self.attrs.extent()
     }
 
     /// True for a `.cold`, `.part`, … piece of another function.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // A profile may add the cold half of a function to the function.
+    /// let symbol = index.lookup(symidx::Svma(0x40018c))?.unwrap();
+    /// assert!(symbol.is_part() && symbol.name() == "_start.cold");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_part(&self) -> bool {
         self.attrs.has(Attrs::PART)
     }
 
     /// True when several functions share these bytes (identical code folding).
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x4001a8))?.unwrap();
+    /// // Where it is true, the name is one of several that are all right.
+    /// assert!(!symbol.is_folded());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_folded(&self) -> bool {
         self.attrs.has(Attrs::FOLDED)
     }
 
     /// True when only DWARF knows the symbol.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x4001a8))?.unwrap();
+    /// assert!(!symbol.is_dwarf()); // `nm` lists it as well
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_dwarf(&self) -> bool {
         self.attrs.has(Attrs::DWARF)
@@ -114,6 +206,17 @@ impl<'a> Symbol<'a> {
 
     /// A number for this symbol, the same for every address it answers;
     /// smaller than [`crate::Index::symbol_count`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // One counter per symbol, without a map.
+    /// let mut hits = vec![0; index.symbol_count() as usize];
+    /// for address in [0x4001a0, 0x4001a8, 0x400264] {
+    ///     hits[index.lookup(symidx::Svma(address))?.unwrap().id() as usize] += 1;
+    /// }
+    /// assert_eq!(hits[index.lookup(symidx::Svma(0x4001a1))?.unwrap().id() as usize], 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> u32 {
         self.id
@@ -123,6 +226,13 @@ impl<'a> Symbol<'a> {
     ///
     /// # Errors
     /// [`Corrupt`] when its entry or name is damaged.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x4001a8))?.unwrap();
+    /// assert_eq!(symbol.section()?.unwrap().name(), ".text");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn section(&self) -> Result<Option<Section<'a>>, Corrupt> {
         let region = self.view.regions.get(index(self.region));
         match region.map(|region| region.section.get()) {
@@ -136,12 +246,31 @@ impl<'a> Symbol<'a> {
     ///
     /// # Errors
     /// [`Corrupt`] when the name is damaged.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+    /// // As kallsyms and perf write it: `helper [mod_a]`.
+    /// let symbol = index.lookup(symidx::Svma(0xffff_ffff_c010_0080))?.unwrap();
+    /// assert_eq!(format!("{} [{}]", symbol.name(), symbol.module()?.unwrap()), "helper [mod_a]");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn module(&self) -> Result<Option<Name<'a>>, Corrupt> {
         self.view.module(self.region)
     }
 
     /// The symbol's further names: its own in the order of the input's tables,
     /// then those of bigger symbols with the same start.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x1010))?.unwrap();
+    /// let mut names = symbol.name().to_string();
+    /// for alias in symbol.aliases() {
+    ///     names += &format!(" = {}", alias?.name());
+    /// }
+    /// assert_eq!(names, "__strdup = __GI_strdup = strdup");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn aliases(&self) -> impl Iterator<Item = Result<AliasName<'a>, Corrupt>> + use<'a> {
         let view = self.view;
         let owner = self.id;
@@ -162,6 +291,15 @@ impl<'a> Symbol<'a> {
 }
 
 /// A further name of a symbol.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+/// // The name that callers wrote, among those of one address: the weak one here.
+/// let symbol = index.lookup(symidx::Svma(0x1010))?.unwrap();
+/// let weak = symbol.aliases().flatten().find(|alias| alias.binding() == symidx::Binding::Weak);
+/// assert_eq!(weak.unwrap().name(), "strdup");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct AliasName<'a> {
     stored: &'a [u8],
@@ -171,42 +309,97 @@ pub struct AliasName<'a> {
 
 impl<'a> AliasName<'a> {
     /// The linkage name, without a version.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x1020))?.unwrap();
+    /// assert_eq!(symbol.aliases().next().unwrap()?.name(), "label_alias");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
         Name::plain(split(self.stored, self.attrs).0)
     }
 
     /// The name as stored: `f@@V2` for a versioned symbol.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x1010))?.unwrap();
+    /// assert_eq!(symbol.aliases().last().unwrap()?.stored_name(), "strdup@@V1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn stored_name(&self) -> Name<'a> {
         Name::plain(self.stored)
     }
 
     /// The version, if it has one.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x1010))?.unwrap();
+    /// let versions = symbol.aliases().flatten().map(|alias| alias.version().map(|v| v.to_string()));
+    /// assert_eq!(versions.collect::<Vec<_>>(), [None, Some("V1".into())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn version(&self) -> Option<Name<'a>> {
         split(self.stored, self.attrs).1.map(Name::plain)
     }
 
     /// Size as the input stated it; 0 = unknown; `u32::MAX` = that or more.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// // A label without a size, inside the 16 bytes of a function.
+    /// let symbol = index.lookup(symidx::Svma(0x1020))?.unwrap();
+    /// assert_eq!(symbol.aliases().next().unwrap()?.stated_size(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn stated_size(&self) -> u32 {
         self.size
     }
 
     /// What it names.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x1020))?.unwrap();
+    /// assert_eq!(symbol.aliases().next().unwrap()?.kind(), symidx::Kind::Label);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.attrs.kind()
     }
 
     /// Binding.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// // A tool that prefers exported names leaves out the local ones.
+    /// let symbol = index.lookup(symidx::Svma(0x1010))?.unwrap();
+    /// let local = |alias: &symidx::AliasName<'_>| alias.binding() == symidx::Binding::Local;
+    /// assert_eq!(symbol.aliases().flatten().filter(local).count(), 1); // __GI_strdup
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn binding(&self) -> Binding {
         self.attrs.binding()
     }
 
     /// True when it stands before the primary name in the input's tables.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// // perf takes the first of equal names in table order: this tells that order.
+    /// let symbol = index.lookup(symidx::Svma(0x1010))?.unwrap();
+    /// let before: Vec<_> = symbol.aliases().flatten().map(|alias| alias.before_primary()).collect();
+    /// assert_eq!(before, [true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn before_primary(&self) -> bool {
         self.attrs.has(Attrs::BEFORE_PRIMARY)
@@ -214,6 +407,17 @@ impl<'a> AliasName<'a> {
 }
 
 /// A section of the input.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// for section in index.sections() {
+///     let section = section?;
+///     if section.is_executable() {
+///         assert_eq!((section.name().to_string(), section.size()), (".text".into(), 248));
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     pub(crate) entry: &'a ImageSection,
@@ -223,48 +427,106 @@ pub struct Section<'a> {
 
 impl<'a> Section<'a> {
     /// Its place in the index, for [`crate::Index::lookup_in`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+    /// // In a `.o`, an address is a section and an offset.
+    /// let section = index.section_by_name(b".text.two")?.unwrap();
+    /// assert_eq!(index.lookup_in(section.id(), 0)?.unwrap().name(), "two");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn id(&self) -> ImageSectionId {
         self.id
     }
 
     /// Its name; may be empty.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let names = index.sections().flatten().map(|section| section.name().to_string());
+    /// assert_eq!(names.collect::<Vec<_>>(), [".note.gnu.build-id", ".text", ".bss"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
         Name::plain(self.name)
     }
 
     /// First svma; 0 in a relocatable file.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // `objdump` counts from the section: `.text + 0x38`.
+    /// let text = index.section_by_name(b".text")?.unwrap();
+    /// assert_eq!(0x4001a8 - text.address().0, 0x38);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn address(&self) -> Svma {
         Svma(self.entry.address.get())
     }
 
     /// Bytes in memory.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let text = index.section_by_name(b".text")?.unwrap();
+    /// assert_eq!(text.size(), 0xf8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn size(&self) -> u64 {
         self.entry.size.get()
     }
 
     /// Number in the input's own section table.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // As `readelf -S` numbers it, to read the section from the binary.
+    /// assert_eq!(index.section_by_name(b".text")?.unwrap().number(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn number(&self) -> u32 {
         self.entry.number.get()
     }
 
     /// True for code.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let code = index.sections().flatten().filter(|section| section.is_executable());
+    /// assert_eq!(code.map(|section| section.size()).sum::<u64>(), 248); // where stacks can point
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_executable(&self) -> bool {
         self.entry.flags.get() & SECTION_EXECUTE != 0
     }
 
     /// True for writable data.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x400270))?.unwrap();
+    /// assert!(symbol.section()?.unwrap().is_writable()); // a variable, no constant
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.entry.flags.get() & SECTION_WRITE != 0
     }
 
     /// True for a thread-local template, which answers no address.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/rich.symidx")))?;
+    /// // Its addresses are those of a template, and look like those of `.data`.
+    /// assert!(index.section_by_name(b".tbss")?.unwrap().is_tls());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_tls(&self) -> bool {
         self.entry.flags.get() & SECTION_TLS != 0

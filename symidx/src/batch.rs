@@ -7,6 +7,15 @@ use crate::open::{Area, View};
 use crate::search::{gallop, last_at_or_before};
 
 /// The answers to a run of addresses; made by [`crate::Index::lookup_sorted`].
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// let addresses = [0x400170, 0x4001a0, 0x400211].map(symidx::Svma);
+/// let mut answers: symidx::Sorted<'_, _> = index.lookup_sorted(addresses);
+/// assert_eq!(answers.size_hint(), (3, Some(3))); // one answer per address
+/// assert_eq!(answers.next().unwrap()?.unwrap().name(), "never");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Sorted<'a, I> {
     view: &'a View<'a>,

@@ -3,6 +3,16 @@
 //! In: the bytes of a name. Out: text in any `fmt::Write`. Bounded: a name
 //! that would grow beyond [`MAX_TEXT`] bytes is written as it is. C++ names
 //! cannot be demangled without heap: see `Index::display_name`.
+//!
+//! ```
+//! use symidx::demangle::RustName;
+//!
+//! let name = RustName::parse(b"_ZN4core3fmt5write17h0123456789abcdefE").unwrap();
+//! let mut text = String::new();
+//! name.write_to(&mut text)?;
+//! assert_eq!(text, "core::fmt::write");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use core::fmt::{self, Write};
 
@@ -25,11 +35,12 @@ impl<'a> Name<'a> {
     /// disambiguators of crates in a v0 name, `{:#}` shows them.
     ///
     /// ```
-    /// # fn show(symbol: &symidx::Symbol<'_>) {
-    /// let name = symbol.name();           // _ZN4core3fmt5write17h0123456789abcdefE
-    /// println!("{}", name.demangle());    // core::fmt::write
-    /// println!("{:#}", name.demangle());  // core::fmt::write::h0123456789abcdef
-    /// # }
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x4010a0))?.unwrap().name();
+    /// assert_eq!(name.demangle().to_string(), "core::fmt::Formatter::write_fmt");
+    /// let with_hash = format!("{:#}", name.demangle());
+    /// assert_eq!(with_hash, "core::fmt::Formatter::write_fmt::h0123456789abcdef");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn demangle(&self) -> Demangled<'a> {
@@ -38,6 +49,12 @@ impl<'a> Name<'a> {
 }
 
 /// A name that displays demangled: what [`Name::demangle`] gives.
+///
+/// ```
+/// let rust = symidx::Name::from(&b"_RNvC7mycrate3foo"[..]).demangle();
+/// let c = symidx::Name::from(&b"malloc"[..]).demangle();
+/// assert_eq!(format!("{rust} {c}"), "mycrate::foo malloc");
+/// ```
 pub struct Demangled<'a> {
     name: Name<'a>,
     rust: Option<RustName<'a>>,
@@ -45,6 +62,12 @@ pub struct Demangled<'a> {
 
 impl Demangled<'_> {
     /// True when the name is a mangled Rust name.
+    ///
+    /// ```
+    /// // What is no Rust name may still be one of C++.
+    /// let name = symidx::Name::from(&b"_ZN5space6methodEi"[..]).demangle();
+    /// assert!(!name.is_rust());
+    /// ```
     #[must_use]
     pub fn is_rust(&self) -> bool {
         self.rust.is_some()
@@ -71,6 +94,14 @@ impl fmt::Debug for Demangled<'_> {
 }
 
 /// A mangled Rust name, legacy or v0, parsed.
+///
+/// ```
+/// use symidx::demangle::RustName;
+///
+/// // `Name::demangle` for bytes that come from elsewhere; C++ is left to others.
+/// assert!(RustName::parse(b"_RNvC7mycrate3foo").is_some());
+/// assert!(RustName::parse(b"_ZN5space6methodEi").is_none());
+/// ```
 pub struct RustName<'a> {
     parsed: rustc_demangle::Demangle<'a>,
     stub: &'static str,
@@ -81,6 +112,13 @@ impl<'a> RustName<'a> {
     /// `None` for what is no mangled Rust name. A legacy name is one with a
     /// hash at its end: without it, it is C++. Mach-O's underscore may stand
     /// in front, `@plt` behind it.
+    ///
+    /// ```
+    /// use symidx::demangle::RustName;
+    ///
+    /// assert!(RustName::parse(b"_ZN4core3fmt5write17h0123456789abcdefE").is_some());
+    /// assert!(RustName::parse(b"_ZN4core3fmt5writeE").is_none()); // no hash: C++
+    /// ```
     #[must_use]
     pub fn parse(name: &'a [u8]) -> Option<Self> {
         let (base, stub) = match name.strip_suffix(STUB.as_bytes()) {
@@ -102,6 +140,14 @@ impl<'a> RustName<'a> {
     /// # Errors
     /// The writer's, and when the text would outgrow [`MAX_TEXT`]; a part of
     /// it may then have been written.
+    ///
+    /// ```
+    /// let name = symidx::demangle::RustName::parse(b"_RNvNtCs1234_7mycrate6module3foo").unwrap();
+    /// let mut text = String::new(); // or a buffer on the stack: any `fmt::Write`
+    /// name.write_to(&mut text)?;
+    /// assert_eq!(text, "mycrate::module::foo");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_to(&self, out: &mut dyn Write) -> fmt::Result {
         self.write(out, false)
     }

@@ -19,14 +19,13 @@ use crate::open::{View, index};
 /// What is shown for a name in place of its linkage name.
 ///
 /// ```
-/// # fn show(symbol: &symidx::Symbol<'_>) -> Result<(), symidx::Corrupt> {
-/// // _ZN5space6methodEi: "space::method(int)" and "space::method".
-/// match symbol.display_name()? {
-///     Some(display) => println!("{} ({})", display.short(), display.full()),
-///     None => println!("{}", symbol.name()),
-/// }
-/// # Ok(())
-/// # }
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+/// let symbol = index.lookup(symidx::Svma(0x401010))?.unwrap();
+/// assert_eq!(symbol.name(), "_ZN5space6Longer5Names6methodEi");
+/// let shown = symbol.display_name()?.unwrap();
+/// assert_eq!(shown.full(), "space::Longer::Names::method(int)");
+/// assert_eq!(shown.short(), "space::Longer::Names::method");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct DisplayName<'a> {
@@ -37,12 +36,27 @@ pub struct DisplayName<'a> {
 
 impl<'a> DisplayName<'a> {
     /// The demangled name, whole.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// // With its parameters: overloads stay apart.
+    /// let shown = index.lookup(symidx::Svma(0x401020))?.unwrap().display_name()?.unwrap();
+    /// assert_eq!(shown.full(), "space::Longer::Names::method(int, char const*)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn full(&self) -> DisplayText<'a> {
         DisplayText { run: self.run, start: 0, len: self.full_len }
     }
 
     /// The same without parameter list and return type: what fits a graph.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let shown = index.lookup(symidx::Svma(0x401060))?.unwrap().display_name()?.unwrap();
+    /// assert_eq!(shown.short(), "space::template<int>"); // in full: int space::template<int>(int)
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn short(&self) -> DisplayText<'a> {
         DisplayText { run: self.run, start: self.short.0, len: self.short.1 }
@@ -50,6 +64,13 @@ impl<'a> DisplayName<'a> {
 }
 
 /// A text for people, stored in one or a few pieces. Usually UTF-8.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+/// let shown = index.lookup(symidx::Svma(0x4010f0))?.unwrap().display_name()?.unwrap();
+/// assert_eq!(shown.short().to_string(), "mycrate::gödel");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy)]
 pub struct DisplayText<'a> {
     run: Run<'a>,
@@ -59,6 +80,17 @@ pub struct DisplayText<'a> {
 
 impl<'a> DisplayText<'a> {
     /// The text's bytes, piece by piece.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let shown = index.lookup(symidx::Svma(0x401020))?.unwrap().display_name()?.unwrap();
+    /// let mut text = Vec::new();
+    /// for piece in shown.full().pieces() {
+    ///     text.extend_from_slice(piece); // or `write_all` into a file
+    /// }
+    /// assert_eq!(text, b"space::Longer::Names::method(int, char const*)");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pieces(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (mut skip, mut left) = (self.start, self.len);
         self.run.pieces().filter_map(move |piece| {
@@ -72,6 +104,14 @@ impl<'a> DisplayText<'a> {
     }
 
     /// The text's bytes where they are stored in one piece.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let shown = index.lookup(symidx::Svma(0x4010f0))?.unwrap().display_name()?.unwrap();
+    /// // Borrowed where it is in one piece; `copy_to` and `write_to` work for all.
+    /// assert!(shown.full().as_bytes().is_none_or(|bytes| bytes == "mycrate::gödel".as_bytes()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         let mut pieces = self.pieces();
@@ -79,12 +119,26 @@ impl<'a> DisplayText<'a> {
     }
 
     /// Bytes of the text.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let shown = index.lookup(symidx::Svma(0x4010f0))?.unwrap().display_name()?.unwrap();
+    /// assert_eq!(shown.short().len(), "mycrate::gödel".len()); // bytes, not letters
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
     /// Never true: every display name shows something.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let shown = index.lookup(symidx::Svma(0x401010))?.unwrap().display_name()?.unwrap();
+    /// assert!(!shown.short().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -92,6 +146,16 @@ impl<'a> DisplayText<'a> {
 
     /// Copies as much of the text as fits; returns how many bytes the whole
     /// text has, so a result above `buffer.len()` means it was cut.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let shown = index.lookup(symidx::Svma(0x401010))?.unwrap().display_name()?.unwrap();
+    /// let mut buffer = [0; 16]; // no heap: usable in a signal handler
+    /// let whole = shown.short().copy_to(&mut buffer);
+    /// assert_eq!(&buffer[..whole.min(16)], b"space::Longer::N");
+    /// assert!(whole > buffer.len()); // it was cut
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
         for (to, from) in buffer.iter_mut().zip(self.pieces().flatten()) {
             *to = *from;
@@ -103,6 +167,15 @@ impl<'a> DisplayText<'a> {
     ///
     /// # Errors
     /// The writer's.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let shown = index.lookup(symidx::Svma(0x401010))?.unwrap().display_name()?.unwrap();
+    /// let mut line = String::from("0x401010 ");
+    /// shown.short().write_to(&mut line)?;
+    /// assert_eq!(line, "0x401010 space::Longer::Names::method");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_to(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         self.pieces().try_for_each(|piece| Name::plain(piece).write_to(out))
     }
@@ -186,6 +259,16 @@ impl Index<'_> {
     ///
     /// # Errors
     /// [`Corrupt`] when the stored texts are damaged.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// // For names of symbols, matches, aliases and frames alike.
+    /// let name = index.find("_RNvNtCs1234_7mycrate6module3foo").next().unwrap()?.name();
+    /// assert_eq!(index.display_name(name)?.unwrap().full(), "mycrate::module::foo");
+    /// let main = index.lookup(symidx::Svma(0x401000))?.unwrap().name();
+    /// assert_eq!(index.display_name(main)?, None); // shown as it is
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn display_name(&self, name: Name<'_>) -> Result<Option<DisplayName<'_>>, Corrupt> {
         match name.as_bytes() {
             Some(bytes) => self.view.display_of(bytes),
@@ -194,6 +277,12 @@ impl Index<'_> {
     }
 
     /// How many names have a display name stored.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// assert_eq!(index.display_name_count(), 18); // 0: built without `--demangle`
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn display_name_count(&self) -> u32 {
         u32::try_from(self.view.display.len()).unwrap_or(u32::MAX)
@@ -205,6 +294,15 @@ impl<'a> Symbol<'a> {
     ///
     /// # Errors
     /// As [`Index::display_name`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x401030))?.unwrap();
+    /// let shown = symbol.display_name()?;
+    /// let text = shown.map_or(symbol.name().to_string(), |shown| shown.short().to_string());
+    /// assert_eq!(text, "space::Longer::Names::method");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn display_name(&self) -> Result<Option<DisplayName<'a>>, Corrupt> {
         self.view.display_of(self.stored)
     }
@@ -215,6 +313,13 @@ impl<'a> Match<'a> {
     ///
     /// # Errors
     /// As [`Index::display_name`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/display.symidx")))?;
+    /// let found = index.find("_ZTVN5space6Longer5NamesE").next().unwrap()?;
+    /// assert_eq!(found.display_name()?.unwrap().full(), "vtable for space::Longer::Names");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn display_name(&self) -> Result<Option<DisplayName<'a>>, Corrupt> {
         self.view.display_of(self.stored)
     }

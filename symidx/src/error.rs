@@ -9,6 +9,16 @@ pub const UNCOVERED: &str = "no symbol covers this address";
 
 /// The file breaks a promise that a query relied on. Building the index again
 /// is the cure; nothing else in the process is affected.
+///
+/// ```
+/// use symidx::{Corrupt, format::SectionId};
+///
+/// let error = Corrupt { section: SectionId::NAMES, offset: 0x40 };
+/// assert_eq!(
+///     error.to_string(),
+///     "corrupt index: section names is wrong at its offset 0x40; build the index again"
+/// );
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Corrupt {
     /// The section whose bytes are wrong.
@@ -40,6 +50,14 @@ impl fmt::Display for Corrupt {
 impl core::error::Error for Corrupt {}
 
 /// Why an index cannot be opened.
+///
+/// ```
+/// use symidx::{Index, OpenError};
+///
+/// // Each has its own cure: no index, an index of another release, a damaged one.
+/// let error = Index::from_bytes(b"\x7fELF and so on").unwrap_err();
+/// assert!(matches!(error, OpenError::NotAnIndex { found } if found.starts_with(b"\x7fELF")));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -106,6 +124,16 @@ impl From<Violation> for OpenError {
 }
 
 /// An invariant of the format that does not hold, and where.
+///
+/// ```
+/// use symidx::{Index, Invariant, OpenError};
+///
+/// let file = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx"));
+/// // A file that was cut short: which promise is broken, and by how much.
+/// let Err(OpenError::Broken(violation)) = Index::from_bytes(&file[..1000]) else { panic!() };
+/// assert_eq!(violation.invariant, Invariant::FileSize);
+/// assert_eq!(violation.numbers, Some((3213, 1000)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// Which promise is broken.
@@ -154,6 +182,16 @@ impl core::error::Error for Violation {}
 macro_rules! invariants {
     ($($name:ident = $number:literal, $text:literal;)*) => {
         /// The numbered invariants of `FORMAT.md`.
+        ///
+        /// ```
+        /// use symidx::Invariant;
+        ///
+        /// // What `verify` checks, as a list for people.
+        /// for invariant in Invariant::ALL {
+        ///     println!("{} {}", invariant.number(), invariant.text());
+        /// }
+        /// assert_eq!(Invariant::ALL.first(), Some(&Invariant::HeaderComplete));
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Invariant {
@@ -165,12 +203,20 @@ macro_rules! invariants {
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// The number it has in `FORMAT.md`, with its letter: `I7`.
+            ///
+            /// ```
+            /// assert_eq!(symidx::Invariant::SectionKnown.number(), "I7");
+            /// ```
             #[must_use]
             pub const fn number(self) -> &'static str {
                 match self { $(Self::$name => concat!("I", $number),)* }
             }
 
-            /// What is promised, in words.
+            /// What is promised, in words: what was expected of the file.
+            ///
+            /// ```
+            /// assert_eq!(symidx::Invariant::HeaderComplete.text(), "a whole 128-byte header");
+            /// ```
             #[must_use]
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$name => $text,)* }

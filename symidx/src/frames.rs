@@ -17,6 +17,16 @@ use crate::open::View;
 
 /// A source file as DWARF states it: directory and name apart, joined by
 /// whoever prints it. `Display` joins them.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// let frame = index.frames(symidx::Svma(0x400236))?.nth(1).unwrap()?;
+/// let file = frame.file().unwrap();
+/// assert_eq!(file.to_string(), "/src/far/away.c");
+/// // A tool that moved its sources replaces the directory alone.
+/// assert!(file.directory() == "/src/far" && file.name() == "away.c");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceFile<'a> {
     directory: Name<'a>,
@@ -26,12 +36,26 @@ pub struct SourceFile<'a> {
 impl<'a> SourceFile<'a> {
     /// The directory, without a slash at its end (`/` itself stays); empty when the
     /// name stands alone or is absolute.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let file = index.frames(symidx::Svma(0x4001a8))?.next().unwrap()?.file().unwrap();
+    /// assert_eq!(file.directory(), "/src");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn directory(&self) -> Name<'a> {
         self.directory
     }
 
     /// The name inside the directory; may hold slashes.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let file = index.frames(symidx::Svma(0x400264))?.next().unwrap()?.file().unwrap();
+    /// assert_eq!(file.name(), "by_hand.s");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
         self.name
@@ -41,12 +65,13 @@ impl<'a> SourceFile<'a> {
     /// bytes the whole path has, so a result above `buffer.len()` means it was cut.
     ///
     /// ```
-    /// # fn show(file: &symidx::SourceFile<'_>) {
-    /// let mut buffer = [0; 4096];
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let file = index.frames(symidx::Svma(0x4001a8))?.next().unwrap()?.file().unwrap();
+    /// let mut buffer = [0; 4096]; // no heap: usable in a signal handler
     /// let length = file.copy_to(&mut buffer);
-    /// let path = buffer.get(..length).unwrap_or(&buffer);
-    /// # let _ = path;
-    /// # }
+    /// let path = buffer.get(..length).unwrap_or(&buffer); // cut, where it is longer
+    /// assert_eq!(path, b"/src/lines.c");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
         let parts = [self.directory, Name::plain(self.slash().as_bytes()), self.name];
@@ -82,6 +107,15 @@ impl fmt::Display for SourceFile<'_> {
 }
 
 /// One function of the chain.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// let frame = index.frames(symidx::Svma(0x4001a8))?.next().unwrap()?;
+/// let (function, file) = (frame.function().unwrap(), frame.file().unwrap());
+/// let line = frame.line().unwrap_or(0);
+/// assert_eq!(format!("{function} at {file}:{line}"), "leaf at /src/lines.c:6");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Frame<'a> {
     view: &'a View<'a>,
@@ -100,24 +134,60 @@ pub struct Frame<'a> {
 impl<'a> Frame<'a> {
     /// The function's linkage name (its plain name where it has no other);
     /// `None` for a line row outside every function.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let names: Vec<_> = index
+    ///     .frames(symidx::Svma(0x4001a8))?
+    ///     .flatten()
+    ///     .map(|frame| frame.function().map_or("?".to_string(), |name| name.to_string()))
+    ///     .collect();
+    /// assert_eq!(names, ["leaf", "middle", "outer"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn function(&self) -> Option<Name<'a>> {
         (!self.function.is_empty()).then_some(self.function)
     }
 
     /// The source file of the instruction, or of the call into the frame before.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Code of one function may come from several files.
+    /// let frame = index.frames(symidx::Svma(0x400257))?.next().unwrap()?;
+    /// assert_eq!(frame.function().unwrap(), "_start");
+    /// assert_eq!(frame.file().unwrap().to_string(), "/src/generated.h");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn file(&self) -> Option<SourceFile<'a>> {
         self.file
     }
 
     /// The line, from 1; `None` when it is not known (compiler-made code).
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // The instruction's own line, then the lines of the calls that it is inlined through.
+    /// let lines = index.frames(symidx::Svma(0x4001a8))?.flatten().map(|frame| frame.line());
+    /// assert_eq!(lines.collect::<Vec<_>>(), [Some(6), Some(10), Some(17)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn line(&self) -> Option<u32> {
         (self.line != 0).then_some(self.line)
     }
 
     /// The column, from 1; 0 = the line as a whole. `None` when the line is not known.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Tells the calls of one line apart.
+    /// let frame = index.frames(symidx::Svma(0x4001a8))?.last().unwrap()?;
+    /// assert_eq!((frame.line(), frame.column()), (Some(17), Some(12)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn column(&self) -> Option<u32> {
         (self.line != 0).then_some(self.column)
@@ -127,12 +197,30 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     /// [`Corrupt`] when the file's entry or names are damaged.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Where a profile says that the function starts: pprof's `start_line`.
+    /// let frame = index.frames(symidx::Svma(0x4001a8))?.last().unwrap()?;
+    /// let (file, line) = frame.declared()?;
+    /// assert_eq!((file.unwrap().to_string().as_str(), line), ("/src/lines.c", Some(14)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn declared(&self) -> Result<(Option<SourceFile<'a>>, Option<u32>), Corrupt> {
         let file = SourceFile::read(self.view, self.declared_file)?;
         Ok((file, (self.declared_line != 0).then_some(self.declared_line)))
     }
 
     /// True for a function that was inlined into the next frame.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Real frames of the stack, without those that only the compiler knows.
+    /// let frames = index.frames(symidx::Svma(0x4001a8))?.flatten();
+    /// let real: Vec<_> = frames.filter(|frame| !frame.is_inlined()).map(|f| f.function()).collect();
+    /// assert_eq!(real, [Some(b"outer"[..].into())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_inlined(&self) -> bool {
         self.inlined
@@ -145,6 +233,15 @@ impl<'a> Frame<'a> {
 /// The outermost one has the name of the symbol that covers the address, if
 /// there is one, as symbol tables know parts and clones apart that DWARF does
 /// not; its file and line are DWARF's.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// // `leaf` inlined into `middle`, and that into `outer`.
+/// let frames = index.frames(symidx::Svma(0x4001a8))?;
+/// assert_eq!(frames.clone().count(), 3);
+/// assert_eq!(frames.symbol().unwrap().name(), "outer");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
     view: &'a View<'a>,
@@ -174,12 +271,27 @@ impl<'a> Frames<'a> {
     }
 
     /// The symbol that covers the address, as [`crate::Index::lookup`] finds it.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // The function that has the code, and how far in it the address is.
+    /// let frames = index.frames(symidx::Svma(0x4001a8))?;
+    /// assert_eq!(frames.symbol().unwrap().offset(), 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn symbol(&self) -> Option<Symbol<'a>> {
         self.symbol
     }
 
     /// True when there is neither a symbol nor a line, or all frames were taken.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert!(index.frames(symidx::Svma(0x10))?.is_empty()); // an honest "unknown"
+    /// assert!(!index.frames(symidx::Svma(0x400270))?.is_empty()); // data: a name, no line
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.node == NONE && !(self.symbol_only && self.symbol.is_some())

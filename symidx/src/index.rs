@@ -37,6 +37,17 @@ use crate::sys::Held;
 /// | everything | [`Index::symbols`], [`Index::names`] |
 /// | is it the right file? | [`Index::build_id`], [`Index::uuid`], [`Index::input_hash`] |
 /// | is it whole? | [`Index::verify`] |
+///
+/// ```
+/// use symidx::{Index, Svma};
+///
+/// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx"));
+/// let index = Index::from_bytes(bytes)?;
+/// let symbol = index.lookup(Svma(0x4001a8))?;
+/// assert_eq!(symbol.unwrap().name(), "outer");
+/// assert!(index.lookup(Svma(0x400211))?.is_none()); // between two functions
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Index<'a> {
     pub(crate) view: Held<View<'a>>,
     #[cfg(feature = "std")]
@@ -54,6 +65,18 @@ impl fmt::Debug for Index<'_> {
 }
 
 /// One way a name is defined: what [`Index::find`] and [`Index::names`] yield.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+/// // `f` finds every version; each knows where it is.
+/// let mut text = String::new();
+/// for found in index.find("verfn") {
+///     let found = found?;
+///     text += &format!("{} {:#x} ", found.stored_name(), found.address());
+/// }
+/// assert_eq!(text, "verfn@@V2 0x1040 verfn@V1 0x1030 ");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Match<'a> {
     pub(crate) view: &'a View<'a>,
@@ -69,18 +92,38 @@ pub struct Match<'a> {
 
 impl<'a> Match<'a> {
     /// The linkage name, without a version.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// assert_eq!(index.find("verfn@V1").next().unwrap()?.name(), "verfn");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
         Name::plain(split(self.stored, self.attrs).0)
     }
 
     /// The name as stored: `f@@V2` for a versioned symbol.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// assert_eq!(index.find("strdup").next().unwrap()?.stored_name(), "strdup@@V1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn stored_name(&self) -> Name<'a> {
         Name::plain(self.stored)
     }
 
     /// The version, if it has one, and whether it is the default one.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/libal.symidx")))?;
+    /// // `f@@V2`: what a program that is linked today gets.
+    /// let (version, is_default) = index.find("verfn").next().unwrap()?.version().unwrap();
+    /// assert!(is_default && version == "V2");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn version(&self) -> Option<(Name<'a>, bool)> {
         let (_, version, default) = split(self.stored, self.attrs);
@@ -89,42 +132,94 @@ impl<'a> Match<'a> {
 
     /// Its svma; in a relocatable file the offset in [`Match::section`]; the
     /// value itself for absolute and thread-local symbols.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // To set a breakpoint or a probe: the start, to be moved by the load bias.
+    /// assert_eq!(index.find("outer").next().unwrap()?.address(), 0x4001a0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn address(&self) -> u64 {
         self.address
     }
 
     /// Bytes it reaches over; 0 = unknown.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert_eq!(index.find("outer").next().unwrap()?.size(), 0x71);
+    /// assert_eq!(index.find("_end").next().unwrap()?.size(), 0); // a label
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
     /// What it names.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert_eq!(index.find("sink").next().unwrap()?.kind(), symidx::Kind::Object);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.attrs.kind()
     }
 
     /// Binding.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+    /// // Two local functions of one name may both be meant.
+    /// let locals = index.find("helper").flatten().filter(|m| m.binding() == symidx::Binding::Local);
+    /// assert_eq!(locals.count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn binding(&self) -> Binding {
         self.attrs.binding()
     }
 
     /// True for a `.cold`, `.part`, … piece of another function.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert!(index.find("_start.cold").next().unwrap()?.is_part());
+    /// assert!(!index.find("_start").next().unwrap()?.is_part());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_part(&self) -> bool {
         self.attrs.has(Attrs::PART)
     }
 
     /// True when an address never answers this name first.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Looked up by address, this is `sink`.
+    /// let found = index.find("__bss_start").next().unwrap()?;
+    /// assert!(found.is_alias());
+    /// assert_eq!(index.lookup(symidx::Svma(found.address()))?.unwrap().name(), "sink");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_alias(&self) -> bool {
         self.alias
     }
 
     /// True when it answers no address at all (thread-local, absolute, markers).
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/rich.symidx")))?;
+    /// let constant = index.find("constant").next().unwrap()?;
+    /// assert!(constant.is_name_only()); // 0x1234 is its value, no address
+    /// assert!(index.lookup(symidx::Svma(constant.address()))?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_name_only(&self) -> bool {
         self.name_only
@@ -134,6 +229,14 @@ impl<'a> Match<'a> {
     ///
     /// # Errors
     /// [`Corrupt`] when its entry or name is damaged.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+    /// // In a `.o`, the address is an offset in this section.
+    /// let found = index.find("two").next().unwrap()?;
+    /// assert_eq!(found.section()?.unwrap().name(), ".text.two");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn section(&self) -> Result<Option<Section<'a>>, Corrupt> {
         match (self.section, self.kind()) {
             (NONE, Kind::Tls | Kind::Absolute) => Ok(None),
@@ -146,6 +249,14 @@ impl<'a> Match<'a> {
     ///
     /// # Errors
     /// [`Corrupt`] when the name is damaged.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+    /// let found = index.find("mod_a_probe").next().unwrap()?;
+    /// assert_eq!(found.module()?.unwrap(), "mod_a");
+    /// assert!(index.find("do_one").next().unwrap()?.module()?.is_none()); // the kernel's own
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn module(&self) -> Result<Option<Name<'a>>, Corrupt> {
         if matches!(self.kind(), Kind::Tls | Kind::Absolute) {
             return Ok(None);
@@ -175,8 +286,13 @@ impl<'a> Index<'a> {
     /// it ([`Corrupt`]) or by [`Index::verify`].
     ///
     /// ```
+    /// let bytes = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx"));
+    /// let index = symidx::Index::from_bytes(bytes)?; // linked in: no file is opened
+    /// assert_eq!(index.symbol_count(), 6);
+    ///
     /// let error = symidx::Index::from_bytes(b"not an index").unwrap_err();
     /// assert!(error.to_string().contains("expected a .symidx file"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn from_bytes(bytes: &'a [u8]) -> Result<Self, OpenError> {
         Ok(Self {
@@ -194,13 +310,12 @@ impl<'a> Index<'a> {
     /// [`Corrupt`] when the bytes met on the way break a promise.
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-    /// match index.lookup(symidx::Svma(0x401136))? {
-    ///     Some(symbol) => println!("{}+{:#x}", symbol.name(), symbol.offset()),
-    ///     None => println!("no symbol covers it"),
-    /// }
-    /// # Ok(())
-    /// # }
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let symbol = index.lookup(symidx::Svma(0x4001a8))?.unwrap();
+    /// assert_eq!(format!("{}+{:#x}", symbol.name(), symbol.offset()), "outer+0x8");
+    /// // A byte behind its last one is not its: an honest miss.
+    /// assert!(index.lookup(symidx::Svma(0x400211))?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
     pub fn lookup(&self, address: Svma) -> Result<Option<Symbol<'_>>, Corrupt> {
@@ -233,6 +348,15 @@ impl<'a> Index<'a> {
     ///
     /// # Errors
     /// As [`Index::lookup`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/macho.symidx")))?;
+    /// // A function whose name was stripped: a miss, but not a gap.
+    /// let gap = symidx::Svma(0x1_0000_0f18);
+    /// assert!(index.lookup(gap)?.is_none());
+    /// assert_eq!(index.unnamed_function(gap)?, Some(symidx::Svma(0x1_0000_0f18)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn unnamed_function(&self, address: Svma) -> Result<Option<Svma>, Corrupt> {
         Ok(match self.found(address.0)? {
             Found::Unnamed(start) => Some(Svma(start)),
@@ -248,11 +372,13 @@ impl<'a> Index<'a> {
     /// As [`Index::lookup`].
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-    /// // Every stack entry but the innermost is a return address.
-    /// let caller = index.lookup_return(symidx::Svma(0x401180))?;
-    /// # let _ = caller; Ok(())
-    /// # }
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Every stack entry but the innermost is a return address. A call that never
+    /// // returns ends `_start.cold`: what follows it is nobody's.
+    /// let address = symidx::Svma(0x400191);
+    /// assert!(index.lookup(address)?.is_none());
+    /// assert_eq!(index.lookup_return(address)?.unwrap().name(), "_start.cold");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn lookup_return(&self, address: Svma) -> Result<Option<Symbol<'_>>, Corrupt> {
         match address.0.checked_sub(1) {
@@ -267,12 +393,12 @@ impl<'a> Index<'a> {
     /// As [`Index::lookup`].
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
     /// // A sample in a line of /proc/PID/maps: ip - start + pgoff.
-    /// let (ip, start, pgoff) = (0x7f12_3456_7890, 0x7f12_3456_0000, 0x2000);
+    /// let (ip, start, pgoff) = (0x7f12_3456_01a8, 0x7f12_3456_0000, 0);
     /// let symbol = index.lookup_offset(symidx::FileOffset(ip - start + pgoff))?;
-    /// # let _ = symbol; Ok(())
-    /// # }
+    /// assert_eq!(symbol.unwrap().name(), "outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn lookup_offset(&self, offset: FileOffset) -> Result<Option<Symbol<'_>>, Corrupt> {
         match self.svma_of(offset) {
@@ -287,6 +413,15 @@ impl<'a> Index<'a> {
     ///
     /// # Errors
     /// As [`Index::lookup`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+    /// // Both functions are at offset 0, each of its own section.
+    /// let [one, two] = [b".text.one", b".text.two"].map(|name| index.section_by_name(name));
+    /// assert_eq!(index.lookup_in(one?.unwrap().id(), 2)?.unwrap().name(), "one");
+    /// assert_eq!(index.lookup_in(two?.unwrap().id(), 2)?.unwrap().name(), "two");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn lookup_in(
         &self,
         section: ImageSectionId,
@@ -318,15 +453,16 @@ impl<'a> Index<'a> {
     /// [`Corrupt`] when the bytes met on the way break a promise; so may each frame.
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-    /// for frame in index.frames(symidx::Svma(0x401136))? {
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let mut text = String::new();
+    /// for frame in index.frames(symidx::Svma(0x4001a8))? {
     ///     let frame = frame?;
-    ///     if let (Some(function), Some(file)) = (frame.function(), frame.file()) {
-    ///         println!("{function} at {file}:{}", frame.line().unwrap_or(0));
+    ///     if let (Some(function), Some(line)) = (frame.function(), frame.line()) {
+    ///         text += &format!("{function}:{line} ");
     ///     }
     /// }
-    /// # Ok(())
-    /// # }
+    /// assert_eq!(text, "leaf:6 middle:10 outer:17 ");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
     pub fn frames(&self, address: Svma) -> Result<Frames<'_>, Corrupt> {
@@ -338,6 +474,14 @@ impl<'a> Index<'a> {
     ///
     /// # Errors
     /// As [`Index::frames`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // The call is in line 26; the byte behind it would be another place, or none.
+    /// let frame = index.frames_return(symidx::Svma(0x400191))?.next().unwrap()?;
+    /// assert_eq!(frame.line(), Some(26));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn frames_return(&self, address: Svma) -> Result<Frames<'_>, Corrupt> {
         match address.0.checked_sub(1) {
             Some(call) => self.frames(Svma(call)),
@@ -349,6 +493,13 @@ impl<'a> Index<'a> {
     ///
     /// # Errors
     /// As [`Index::frames`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // As a profile with mappings counts: from the start of the file.
+    /// assert_eq!(index.frames_offset(symidx::FileOffset(0x1a8))?.count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn frames_offset(&self, offset: FileOffset) -> Result<Frames<'_>, Corrupt> {
         match self.svma_of(offset) {
             Some(svma) => self.frames(svma),
@@ -360,6 +511,14 @@ impl<'a> Index<'a> {
     ///
     /// # Errors
     /// As [`Index::frames`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+    /// let text = index.section_by_name(b".text.one")?.unwrap().id();
+    /// let frame = index.frames_in(text, 2)?.next().unwrap()?;
+    /// assert_eq!(frame.function().unwrap(), "one");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn frames_in(&self, section: ImageSectionId, offset: u64) -> Result<Frames<'_>, Corrupt> {
         if self.is_relocatable() {
             let symbol = self.lookup_in(section, offset)?;
@@ -378,12 +537,25 @@ impl<'a> Index<'a> {
 
     /// True when the index has lines: then an address without one is one that
     /// DWARF says nothing of.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert!(index.has_lines()); // else: built with `--names-only`, or from a stripped file
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn has_lines(&self) -> bool {
         !self.view.line_spans.is_empty()
     }
 
     /// How many lines and inlined functions the index holds; linear in its size.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let counts = index.line_counts();
+    /// assert_eq!((counts.rows, counts.inlined, counts.files), (35, 10, 4));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn line_counts(&self) -> crate::LineCounts {
         self.view.line_counts()
@@ -394,13 +566,13 @@ impl<'a> Index<'a> {
     /// right too, only slower.
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-    /// let addresses = [0x401000, 0x401010, 0x402000].map(symidx::Svma);
-    /// for (address, symbol) in addresses.iter().zip(index.lookup_sorted(addresses)) {
-    ///     println!("{address} {}", symbol?.map_or("?".into(), |s| s.name().to_string()));
-    /// }
-    /// # Ok(())
-    /// # }
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let mut addresses = [0x400264, 0x4001a8, 0x10].map(symidx::Svma);
+    /// addresses.sort_unstable();
+    /// let names = index.lookup_sorted(addresses).map(|s| s.map(|s| s.map(|s| s.name().to_string())));
+    /// let names = names.collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!(names, [None, Some("outer".into()), Some("by_hand".into())]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn lookup_sorted<I>(&self, addresses: I) -> crate::batch::Sorted<'_, I::IntoIter>
     where
@@ -414,12 +586,13 @@ impl<'a> Index<'a> {
     /// demangling.
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-    /// for found in index.find("main") {
-    ///     println!("{:#x}", found?.address());
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Where to set a breakpoint.
+    /// for found in index.find("outer") {
+    ///     assert_eq!(found?.address(), 0x4001a0);
     /// }
-    /// # Ok(())
-    /// # }
+    /// assert_eq!(index.find("not there").count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find<'q, N: AsRef<[u8]> + ?Sized>(
         &self,
@@ -445,6 +618,14 @@ impl<'a> Index<'a> {
 
     /// Every name in the index, aliases and names without an address
     /// included: records in address order, then aliases, then the rest.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Like `grep`: every name there is, aliases too.
+    /// let found = index.names().flatten().filter(|m| m.name().to_string().contains("start"));
+    /// assert_eq!(found.count(), 3); // _start, _start.cold, __bss_start
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn names(&self) -> impl Iterator<Item = Result<Match<'_>, Corrupt>> + use<'_> {
         let ids = u32::try_from(self.view.name_ids()).unwrap_or(u32::MAX);
         (0..ids).filter(|&id| self.view.is_findable(id)).map(|id| self.match_of(id))
@@ -500,6 +681,15 @@ impl<'a> Index<'a> {
     /// Every symbol that owns addresses, in address order (by section, then
     /// offset, in a relocatable file). Names without an address are in
     /// [`Index::names`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // The largest functions of a binary.
+    /// let mut symbols: Vec<_> = index.symbols().collect::<Result<_, _>>()?;
+    /// symbols.sort_by_key(|symbol| std::cmp::Reverse(symbol.size()));
+    /// assert_eq!(symbols[0].name(), "outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn symbols(&self) -> impl Iterator<Item = Result<Symbol<'_>, Corrupt>> + use<'_> {
         let view = &self.view;
         let regions = u32::try_from(view.regions.len()).unwrap_or(0);
@@ -522,6 +712,13 @@ impl<'a> Index<'a> {
     }
 
     /// The input's sections, in file order when relocatable, else by address.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let tls = index.sections().flatten().filter(|section| section.is_tls());
+    /// assert_eq!((index.sections().count(), tls.count()), (3, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn sections(&self) -> impl Iterator<Item = Result<Section<'_>, Corrupt>> + use<'_> {
         let count = u32::try_from(self.view.sections.len()).unwrap_or(0);
         (0..count).filter_map(|id| self.view.section(ImageSectionId(id)).transpose())
@@ -531,6 +728,13 @@ impl<'a> Index<'a> {
     ///
     /// # Errors
     /// [`Corrupt`] when a section's entry is damaged.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert_eq!(index.section_by_name(b".text")?.unwrap().address(), symidx::Svma(0x400170));
+    /// assert!(index.section_by_name(b".rodata")?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn section_by_name(&self, name: &[u8]) -> Result<Option<Section<'_>>, Corrupt> {
         for section in self.sections() {
             let section = section?;
@@ -546,6 +750,13 @@ impl<'a> Index<'a> {
     ///
     /// # Errors
     /// As [`Index::section_by_name`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+    /// // What `addr2line -e r.o 0x2` means.
+    /// assert_eq!(index.default_section()?.unwrap().name(), ".text");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn default_section(&self) -> Result<Option<Section<'_>>, Corrupt> {
         if let Some(text) = self.section_by_name(b".text")? {
             return Ok(Some(text));
@@ -560,6 +771,14 @@ impl<'a> Index<'a> {
     }
 
     /// The input's loadable segments.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // What `readelf -l` shows as LOAD.
+    /// let starts: Vec<_> = index.segments().iter().map(|segment| segment.address.get()).collect();
+    /// assert_eq!(starts, [0x400000, 0x400170, 0x400270]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn segments(&self) -> &[Segment] {
         self.view.segments
@@ -567,6 +786,13 @@ impl<'a> Index<'a> {
 
     /// The svma of a file offset; the executable segment where two hold it
     /// (text and data may share a page of the file).
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert_eq!(index.svma_of(symidx::FileOffset(0x1a8)), Some(symidx::Svma(0x4001a8)));
+    /// assert_eq!(index.svma_of(symidx::FileOffset(0x5000)), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn svma_of(&self, offset: FileOffset) -> Option<Svma> {
         self.svma_in_mapping(offset, true)
@@ -575,6 +801,14 @@ impl<'a> Index<'a> {
     /// The svma of a file offset in a mapping that is executable or is not:
     /// text and data may share a page of the file, and the mapping tells which
     /// of them is meant. The other segment where only that holds the offset.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // From an `r-xp` line of /proc/PID/maps: code is meant.
+    /// let svma = index.svma_in_mapping(symidx::FileOffset(0x1a8), true);
+    /// assert_eq!(svma, Some(symidx::Svma(0x4001a8)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn svma_in_mapping(&self, offset: FileOffset, executable: bool) -> Option<Svma> {
         let inside = |segment: &&Segment| {
@@ -591,6 +825,14 @@ impl<'a> Index<'a> {
     }
 
     /// The file offset of an svma; `None` where the file has no bytes for it.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Where to read the code's bytes in the binary. `.bss` has none.
+    /// assert_eq!(index.file_offset_of(symidx::Svma(0x4001a8)), Some(symidx::FileOffset(0x1a8)));
+    /// assert_eq!(index.file_offset_of(symidx::Svma(0x400270)), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn file_offset_of(&self, svma: Svma) -> Option<FileOffset> {
         let segment =
@@ -603,24 +845,55 @@ impl<'a> Index<'a> {
 
     /// The lowest svma of a loadable segment: what a loader places at the
     /// image's load address.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // A loader put the image here: run-time address - load address + base.
+    /// let (address, loaded_at) = (0x5555_5555_41a8_u64, 0x5555_5555_4000);
+    /// let base = index.image_base().unwrap();
+    /// let svma = symidx::Svma(address - loaded_at + base.0);
+    /// assert_eq!(index.lookup(svma)?.unwrap().name(), "outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn image_base(&self) -> Option<Svma> {
         self.view.segments.iter().map(|segment| Svma(segment.address.get())).min()
     }
 
     /// True when keys are (section, offset): the input was a `.o` or `.ko`.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+    /// assert!(index.is_relocatable()); // ask with `lookup_in`: there are no svmas
+    /// assert!(index.lookup(symidx::Svma(0))?.is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_relocatable(&self) -> bool {
         self.view.header.addresses.get() == ADDRESSES_SECTION
     }
 
     /// The input's GNU build-id.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Compared with what the process, or the profile, says of the mapped file.
+    /// assert_eq!(index.build_id(), Some(&[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn build_id(&self) -> Option<&[u8]> {
         self.id_of_kind(ID_BUILD_ID)
     }
 
     /// The input's Mach-O UUID.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/macho.symidx")))?;
+    /// assert_eq!(index.uuid().unwrap()[..4], [0, 1, 2, 3]);
+    /// assert_eq!(index.build_id(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn uuid(&self) -> Option<[u8; 16]> {
         self.id_of_kind(ID_UUID)?.try_into().ok()
@@ -635,36 +908,78 @@ impl<'a> Index<'a> {
     }
 
     /// BLAKE3 of the input file: identity for inputs without a build-id.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let binary = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// assert_eq!(index.input_hash(), blake3::hash(binary).as_bytes()); // it is this file's
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn input_hash(&self) -> &[u8; 32] {
         &self.view.identity.input_hash
     }
 
     /// Bytes of the input file.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert_eq!(index.input_size(), 4784); // a quick way to see that a file is another one
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn input_size(&self) -> u64 {
         self.view.identity.input_size.get()
     }
 
     /// BLAKE3 over build options and every file read: equal digest, equal index.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// # let other = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/rich.symidx")))?;
+    /// // What a build compares before it writes the same index again.
+    /// assert_ne!(index.inputs_digest(), other.inputs_digest());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn inputs_digest(&self) -> &[u8; 32] {
         &self.view.identity.inputs_digest
     }
 
     /// Everything the file says about its input, as stored.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+    /// use symidx::format::CONTAINER_KALLSYMS;
+    ///
+    /// assert_eq!(index.identity().container, CONTAINER_KALLSYMS); // what kind of file it was
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn identity(&self) -> &crate::format::Identity {
         self.view.identity
     }
 
     /// True for 64-bit inputs.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let digits = if index.is_64() { 16 } else { 8 };
+    /// assert_eq!(format!("{:0digits$x}", symidx::Svma(0x4001a8)), "00000000004001a8");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_64(&self) -> bool {
         self.view.identity.image_flags & IMAGE_64 != 0
     }
 
     /// True for big-endian inputs.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert!(!index.is_big_endian()); // of the binary; an index is the same on all hosts
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_big_endian(&self) -> bool {
         self.view.identity.image_flags & IMAGE_BIG_ENDIAN != 0
@@ -672,36 +987,79 @@ impl<'a> Index<'a> {
 
     /// One more than the largest [`Symbol::id`]: entries that answer
     /// addresses, the few that only resume an earlier one included.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert_eq!(index.symbol_count(), 6);
+    /// assert!(index.symbols().flatten().all(|symbol| symbol.id() < index.symbol_count()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn symbol_count(&self) -> u32 {
         u32::try_from(self.view.records.len()).unwrap_or(u32::MAX)
     }
 
     /// How many further names there are.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert_eq!(index.alias_count(), 2); // __bss_start and _edata
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn alias_count(&self) -> u32 {
         u32::try_from(self.view.aliases.len()).unwrap_or(u32::MAX)
     }
 
     /// How many names answer no address (thread-local, absolute, markers).
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert_eq!(index.names_only_count(), 1); // _end
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn names_only_count(&self) -> u32 {
         u32::try_from(self.view.names_only.len()).unwrap_or(u32::MAX)
     }
 
     /// The file's bytes.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // The same index somewhere else: in shared memory, say.
+    /// let copy = index.as_bytes().to_vec();
+    /// assert_eq!(symidx::Index::from_bytes(&copy)?.build_id(), index.build_id());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.view.bytes
     }
 
     /// The archived metadata, not validated; empty when there is none.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert!(!index.metadata_bytes().is_empty()); // `metadata::read` validates them
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn metadata_bytes(&self) -> &[u8] {
         self.view.metadata
     }
 
     /// The file's sections: id, offset and bytes of each, for tools.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// use symidx::format::SectionId;
+    ///
+    /// // What the names take of the file.
+    /// let names = index.file_sections().find(|section| section.id == SectionId::NAMES).unwrap();
+    /// assert_eq!(names.size, 141);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn file_sections(&self) -> impl Iterator<Item = FileSection> + use<'_> {
         self.view.table.iter().map(|entry| FileSection {
             id: SectionId(entry.id.get()),
@@ -713,6 +1071,13 @@ impl<'a> Index<'a> {
     }
 
     /// True when the address lies in an executable section of the input.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// assert!(index.is_code(symidx::Svma(0x400211))); // padding: no symbol, but code
+    /// assert!(!index.is_code(symidx::Svma(0x400270)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_code(&self, address: Svma) -> bool {
         let section = self.view.section_at(address.0);
@@ -721,6 +1086,16 @@ impl<'a> Index<'a> {
 }
 
 /// One section of the `.symidx` file.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// for section in index.file_sections() {
+///     let name = section.id.name().unwrap_or("?");
+///     println!("{name:16} {:8} bytes at {:#x}", section.size, section.offset);
+///     assert_eq!(section.offset % 64, 0);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct FileSection {

@@ -3,6 +3,15 @@
 //!
 //! In: indexes, and addresses that the running kernel tells. Out: the svma, or
 //! section and offset, of a run-time address. Opens no index.
+//!
+//! ```
+//! # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+//! # let vmlinux = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+//! // Where the running kernel has what the image has at another place.
+//! let slide = symidx::kernel::slide(&index, &vmlinux)?;
+//! assert_eq!(slide, Some(0)); // both are of one place here: no KASLR
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -30,12 +39,14 @@ const ANCHORS: [&[u8]; 2] = [b"_text", b"_stext"];
 /// [`Corrupt`], when either index is damaged.
 ///
 /// ```
-/// # fn show(kallsyms: &symidx::Index<'_>, vmlinux: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
-/// let slide = symidx::kernel::slide(kallsyms, vmlinux)?.unwrap_or(0);
-/// let run_time = 0xffff_ffff_9100_0000_u64;
+/// # let kallsyms = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+/// # let vmlinux = &kallsyms;
+/// // An address of the running kernel, in the image's terms.
+/// let slide = symidx::kernel::slide(&kallsyms, &vmlinux)?.unwrap_or(0);
+/// let run_time = 0xffff_ffff_8100_1010_u64;
 /// let symbol = vmlinux.lookup(symidx::Svma(run_time.wrapping_sub(slide)))?;
-/// # Ok(())
-/// # }
+/// assert_eq!(symbol.unwrap().name(), "do_one");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn slide(kallsyms: &Index<'_>, vmlinux: &Index<'_>) -> Result<Option<u64>, Corrupt> {
     for anchor in ANCHORS {
@@ -62,6 +73,15 @@ struct Placed {
 }
 
 /// Where a section lies, and how far in it an address is.
+///
+/// ```
+/// # let module = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+/// let sections = [(b".init.text".to_vec(), 0xffff_ffff_c0a0_0000)];
+/// let placement = symidx::kernel::Placement::new(&module, &sections)?;
+/// let place: symidx::kernel::InSection = placement.find(0xffff_ffff_c0a0_0004).unwrap();
+/// assert_eq!((place.offset, place.base), (4, 0xffff_ffff_c0a0_0000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InSection {
     /// The section.
@@ -75,14 +95,15 @@ pub struct InSection {
 /// A kernel module (`.ko`) as it was loaded: each section at an address of its own.
 ///
 /// ```
-/// # fn show(module: &symidx::Index<'_>) -> Result<(), Box<dyn std::error::Error>> {
-/// let sections = symidx::kernel::module_sections("/sys/module/nf_tables/sections".as_ref())?;
-/// let placement = symidx::kernel::Placement::new(module, &sections)?;
-/// if let Some(place) = placement.find(0xffff_ffff_c0a0_1010) {
-///     let symbol = module.lookup_in(place.section, place.offset)?;
-/// }
-/// # Ok(())
-/// # }
+/// # let module = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+/// use symidx::kernel::Placement;
+///
+/// // From `module_sections("/sys/module/NAME/sections")`, of the module that runs.
+/// let sections = [(b".text.one".to_vec(), 0xc0a0_0000), (b".text.two".to_vec(), 0xc0a0_1000)];
+/// let placement = Placement::new(&module, &sections)?;
+/// let place = placement.find(0xc0a0_1002).unwrap();
+/// assert_eq!(module.lookup_in(place.section, place.offset)?.unwrap().name(), "two");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
@@ -96,6 +117,16 @@ impl Placement {
     ///
     /// # Errors
     /// [`Corrupt`], when the index is damaged.
+    ///
+    /// ```
+    /// # let module = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+    /// use symidx::kernel::Placement;
+    ///
+    /// // A section that the index does not know is no error: it has no symbols.
+    /// let placement = Placement::new(&module, &[(b".unknown".to_vec(), 0x1000)])?;
+    /// assert!(placement.find(0x1000).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(module: &Index<'_>, sections: &[(Vec<u8>, u64)]) -> Result<Self, Corrupt> {
         let mut placed = Vec::new();
         for (name, base) in sections {
@@ -109,6 +140,15 @@ impl Placement {
 
     /// The section that holds a run-time address. Of several the one that starts
     /// last: memory of a section that was freed is used again.
+    ///
+    /// ```
+    /// # let module = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/relocatable.symidx")))?;
+    /// let sections = [(b".text.one".to_vec(), 0xffff_ffff_c0a0_0000)];
+    /// let placement = symidx::kernel::Placement::new(&module, &sections)?;
+    /// assert_eq!(placement.find(0xffff_ffff_c0a0_0002).unwrap().offset, 2);
+    /// assert!(placement.find(0xffff_ffff_c0a0_0004).is_none()); // behind its 4 bytes
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn find(&self, address: u64) -> Option<InSection> {
         let after = self.placed.partition_point(|placed| placed.base <= address);
@@ -125,6 +165,16 @@ impl Placement {
 /// # Errors
 /// Those of reading; and [`io::ErrorKind::PermissionDenied`] when all addresses are
 /// zero, as the kernel shows them to users without the right to see them.
+///
+/// ```
+/// # let directory = tempfile::tempdir()?;
+/// # let directory = directory.path(); // as /sys/module/nf_tables/sections
+/// # std::fs::write(directory.join(".text"), "0xffffffffc0a00000\n")?;
+/// // One file per section, with the address in it.
+/// let sections = symidx::kernel::module_sections(directory)?;
+/// assert_eq!(sections, [(b".text".to_vec(), 0xffff_ffff_c0a0_0000)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn module_sections(directory: &Path) -> io::Result<Vec<(Vec<u8>, u64)>> {
     let mut sections = Vec::new();
     for entry in fs::read_dir(directory)? {

@@ -16,6 +16,22 @@
 //! of bounds on any bytes: damage that a query meets is an [`Corrupt`] error,
 //! and [`Index::verify`] looks for all of it.
 //!
+//! ```
+//! use symidx::{Index, Svma};
+//!
+//! # let file = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx"));
+//! let index = Index::from_bytes(file)?; // or `Index::read("app.symidx")`
+//! let mut text = String::new();
+//! for frame in index.frames(Svma(0x4001a8))? {
+//!     let frame = frame?;
+//!     if let (Some(function), Some(file)) = (frame.function(), frame.file()) {
+//!         text += &format!("{function} at {file}:{}\n", frame.line().unwrap_or(0));
+//!     }
+//! }
+//! assert_eq!(text, "leaf at /src/lines.c:6\nmiddle at /src/lines.c:10\nouter at /src/lines.c:17\n");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | feature | default | gives |
 //! |---|---|---|
 //! | `std` | with `mmap` | [`Index::read`], [`kernel`]: slide and modules of a running one |

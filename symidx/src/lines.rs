@@ -106,6 +106,13 @@ fn signed(value: u64) -> i64 {
 }
 
 /// How much the line sections hold; see [`crate::Index::line_counts`].
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/rich.symidx")))?;
+/// // No lines at all: `symidx info` says `lines none`.
+/// assert_eq!(index.line_counts(), symidx::LineCounts::default());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LineCounts {

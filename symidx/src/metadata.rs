@@ -2,6 +2,13 @@
 //!
 //! Variable in shape and never on a lookup's path, so it is an rkyv archive,
 //! validated with bytecheck before anything of it is believed.
+//!
+//! ```
+//! # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+//! let metadata = symidx::metadata::read(&index)?.unwrap();
+//! assert_eq!((metadata.producer.as_str(), metadata.machine.as_str()), ("symidx 0.1.0", "x86_64"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,6 +21,14 @@ use crate::index::Index;
 
 /// Provenance of an index. No time, no host and no path: the same input and
 /// options give the same metadata.
+///
+/// ```
+/// use symidx::metadata::Metadata;
+///
+/// let metadata = Metadata { producer: "my indexer 1.0".into(), symbols: 6, ..Metadata::default() };
+/// assert_eq!(metadata.to_bytes()?, metadata.clone().to_bytes()?); // the same bytes, always
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, rkyv::Archive, rkyv::Serialize, rkyv::Deserialize,
 )]
@@ -41,6 +56,14 @@ impl Metadata {
     ///
     /// # Errors
     /// Only when memory runs out or the archive passes 2 GiB.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // What an indexer writes into the metadata section.
+    /// let metadata = symidx::metadata::read(&index)?.unwrap();
+    /// assert_eq!(metadata.to_bytes()?, index.metadata_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn to_bytes(&self) -> Result<Vec<u8>, rancor::Error> {
         rkyv::to_bytes::<rancor::Error>(self).map(|bytes| bytes.to_vec())
     }
@@ -52,14 +75,11 @@ impl Metadata {
 /// [`Violation`] when the archive does not validate.
 ///
 /// ```
-/// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Violation> {
-/// if let Some(metadata) = symidx::metadata::read(index)? {
-///     for (reason, count) in &metadata.skipped {
-///         println!("{count} left out: {reason}");
-///     }
-/// }
-/// # Ok(())
-/// # }
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// // What the index leaves out, and why.
+/// let metadata = symidx::metadata::read(&index)?.unwrap();
+/// assert_eq!(metadata.skipped, [("file symbol".to_string(), 1)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn read(index: &Index<'_>) -> Result<Option<Metadata>, Violation> {
     let bytes = index.metadata_bytes();

@@ -17,11 +17,11 @@ use crate::open::{View, index};
 /// section; [`Name::as_bytes`] only where names are stored plain.
 ///
 /// ```
-/// # fn show(symbol: &symidx::Symbol<'_>) {
-/// let name = symbol.name();
-/// println!("{name}");                       // lossy text
-/// assert!(name == *b"main" || name.len() != 4);
-/// # }
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// let name = index.lookup(symidx::Svma(0x4001a8))?.unwrap().name();
+/// assert!(name == "outer" && name.len() == 5);
+/// assert_eq!(format!("{name:?}"), "\"outer\""); // escaped, where bytes are no text
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct Name<'a> {
@@ -35,18 +35,39 @@ impl<'a> Name<'a> {
 
     /// The name's bytes where they are stored as they are; `None` where the
     /// name section is packed (no such encoding exists in format version 1).
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x4001a8))?.unwrap().name();
+    /// assert_eq!(name.as_bytes(), Some(&b"outer"[..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         Some(self.bytes)
     }
 
     /// Bytes of the name.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x4001a8))?.unwrap().name();
+    /// assert_eq!(name.len(), 5); // bytes, known without reading the name
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
     /// True for the empty name.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+    /// // kallsyms has no sections with names.
+    /// assert!(index.sections().next().unwrap()?.name().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -54,6 +75,15 @@ impl<'a> Name<'a> {
 
     /// Copies as much of the name as fits; returns how many bytes the whole
     /// name has, so a result above `buffer.len()` means it was cut.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x4001a8))?.unwrap().name();
+    /// let mut buffer = [0; 4]; // no heap: usable in a signal handler
+    /// assert_eq!(name.copy_to(&mut buffer), 5); // more than fits: it was cut
+    /// assert_eq!(&buffer, b"oute");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
         for (to, from) in buffer.iter_mut().zip(self.bytes) {
             *to = *from;
@@ -65,6 +95,14 @@ impl<'a> Name<'a> {
     ///
     /// # Errors
     /// The writer's.
+    ///
+    /// ```
+    /// let name = symidx::Name::from(&b"caf\xc3\xa9 \xff"[..]);
+    /// let mut text = String::new();
+    /// name.write_to(&mut text)?;
+    /// assert_eq!(text, "café \u{fffd}");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_to(&self, out: &mut dyn fmt::Write) -> fmt::Result {
         for chunk in self.bytes.utf8_chunks() {
             out.write_str(chunk.valid())?;

@@ -15,6 +15,16 @@ use crate::open::View;
 
 /// A stretch of code of which the lines say one thing: all its addresses have
 /// the same frames, but for the symbol that names the outermost one.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// // How much code the lines know of.
+/// let rows: Vec<symidx::LineRow> = index.line_rows().collect::<Result<_, _>>()?;
+/// assert!(rows.iter().all(|row| row.section.is_none() && row.size > 0));
+/// let known: u64 = rows.iter().map(|row| row.size).sum();
+/// assert!(known > 0x80);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LineRow {
@@ -27,6 +37,14 @@ pub struct LineRow {
 }
 
 /// Every row of an index in order of section and address; see [`Index::line_rows`].
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// let mut rows: symidx::LineRows<'_> = index.line_rows();
+/// let (first, second) = (rows.next().unwrap()?, rows.next().unwrap()?);
+/// assert!(first.start + first.size <= second.start);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct LineRows<'a> {
     view: &'a View<'a>,
@@ -43,15 +61,14 @@ impl Index<'_> {
     /// section and address. Some 20 ns for each byte of code.
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Corrupt> {
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
     /// for row in index.line_rows() {
     ///     let row = row?;
     ///     for frame in index.frames(symidx::Svma(row.start))? {
     ///         println!("{:#x} {} {:?}", row.start, row.size, frame?.line());
     ///     }
     /// }
-    /// # Ok(())
-    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn line_rows(&self) -> LineRows<'_> {
@@ -65,6 +82,14 @@ impl Index<'_> {
     ///
     /// # Errors
     /// As [`Index::frames`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // Inlined there are `leaf` and `middle`.
+    /// let name = index.stated_function(symidx::Svma(0x4001a8))?;
+    /// assert_eq!(name.unwrap(), "outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stated_function(&self, address: Svma) -> Result<Option<Name<'_>>, Corrupt> {
         self.view.stated_function(NONE, address.0)
     }
@@ -73,6 +98,15 @@ impl Index<'_> {
     ///
     /// # Errors
     /// As [`Index::frames`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// use symidx::ImageSectionId;
+    ///
+    /// // Only relocatable files have such addresses.
+    /// assert_eq!(index.stated_function_in(ImageSectionId(1), 0)?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn stated_function_in(
         &self,
         section: ImageSectionId,

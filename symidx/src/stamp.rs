@@ -26,6 +26,15 @@ pub struct Stamp {
 
 impl Stamp {
     /// The state that metadata tells.
+    ///
+    /// ```
+    /// use symidx::Stamp;
+    ///
+    /// // The same until the file is written again.
+    /// let file = std::env::current_exe()?;
+    /// assert_eq!(Stamp::of(&file.metadata()?), Stamp::of(&file.metadata()?));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn of(file: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt as _;
@@ -39,6 +48,12 @@ impl Stamp {
     }
 
     /// Bytes of the file.
+    ///
+    /// ```
+    /// let file = std::env::current_exe()?.metadata()?;
+    /// assert_eq!(symidx::Stamp::of(&file).size(), file.len());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size

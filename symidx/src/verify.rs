@@ -23,10 +23,13 @@ impl Index<'_> {
     /// The first [`Violation`]: its invariant, section and offset.
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) -> Result<(), symidx::Violation> {
-    /// index.verify()?;
-    /// # Ok(())
-    /// # }
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// # let damaged = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/corrupt/i13.symidx"));
+    /// index.verify()?; // after a transfer, before a rollout
+    ///
+    /// let damaged = symidx::Index::from_bytes(damaged)?; // records out of order
+    /// assert_eq!(damaged.verify().unwrap_err().invariant, symidx::Invariant::RecordOrder);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn verify(&self) -> Result<(), Violation> {
         let view = &self.view;
@@ -45,6 +48,12 @@ impl Index<'_> {
     ///
     /// # Errors
     /// The first [`Violation`].
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// index.verify_structure()?; // every table is in order, whatever the hashes say
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn verify_structure(&self) -> Result<(), Violation> {
         self.view.verify_structure()
     }

@@ -15,6 +15,14 @@ const TYPE_HARDWARE: u32 = 0;
 const TYPE_SOFTWARE: u32 = 1;
 
 /// One recorded event and the layout of its records.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// session.next_sample()?;
+/// let event: &symidx_perf::Event = session.sample().unwrap().event().unwrap();
+/// assert_eq!(event.name, "cpu-clock");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// As perf names it: `cpu-clock`, `cycles:u`.
@@ -92,36 +100,6 @@ impl Event {
                 _ => None,
             },
         }
-    }
-
-    /// True when its samples have call chains.
-    #[must_use]
-    pub fn has_chains(&self) -> bool {
-        self.fields.contains(SampleFormat::CALLCHAIN)
-    }
-
-    /// True when its samples have addresses.
-    #[must_use]
-    pub fn has_addresses(&self) -> bool {
-        self.fields.contains(SampleFormat::IP)
-    }
-
-    /// True when its samples say which process ran.
-    #[must_use]
-    pub fn has_process(&self) -> bool {
-        self.fields.contains(SampleFormat::TID)
-    }
-
-    /// True when its samples have a time.
-    #[must_use]
-    pub fn has_time(&self) -> bool {
-        self.fields.contains(SampleFormat::TIME)
-    }
-
-    /// True when its samples say which processor ran.
-    #[must_use]
-    pub fn has_cpu(&self) -> bool {
-        self.fields.contains(SampleFormat::CPU)
     }
 }
 

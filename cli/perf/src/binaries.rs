@@ -36,21 +36,21 @@ const DELETED: &[u8] = b" (deleted)";
 /// A file with the code of a DSO.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Binary {
+pub(crate) struct Binary {
     /// Where it is; for the vDSO of this machine a name that is no path.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Its bytes, where no file has them.
-    pub bytes: Option<Vec<u8>>,
+    pub(crate) bytes: Option<Vec<u8>>,
     /// The build-id or UUID that it states, whole.
-    pub id: Option<Vec<u8>>,
+    pub(crate) id: Option<Vec<u8>>,
     /// How it is known to be the build that ran.
-    pub proof: Proof,
+    pub(crate) proof: Proof,
 }
 
 /// How a file is known to be the build that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Proof {
+pub(crate) enum Proof {
     /// Its build-id is the recorded one.
     BuildId,
     /// Only by its path: the profile has no build-id of it, or perf cached it under
@@ -65,18 +65,19 @@ pub enum Proof {
 /// (`~/.debug/.build-id/xx/yyyy…/elf`), `.build-id` trees (those given, then the
 /// system's), the cache of debuginfod's client. Without a recorded build-id: the path.
 ///
-/// ```no_run
-/// use symidx_perf::{Binaries, Inventory, Session};
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let root = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/root.rs"));
+/// use symidx_perf::{Binaries, IndexOptions, Inventory, index};
 ///
-/// let inventory = Inventory::read(&mut Session::open("perf.data".as_ref())?, 127)?;
-/// let binaries = Binaries::of_this_machine();
-/// for used in &inventory.dsos {
-///     match binaries.find(used) {
-///         Ok(binary) => println!("{}: {}", used.name(), binary.path.display()),
-///         Err(why) => println!("{}: {why}", used.name()),
-///     }
-/// }
-/// # Ok::<(), symidx_perf::Error>(())
+/// // A recording of another machine, and a copy of that one's files.
+/// let binaries = Binaries::nowhere_else().with_root(root.path());
+/// let store = tempfile::tempdir()?;
+/// let inventory = Inventory::read(&mut session, 127)?;
+/// index(&inventory, &binaries, &IndexOptions::new(store.path()), |indexed, _, _| {
+///     assert_eq!(indexed.binary, Some(root.path().join("bin/app")));
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Binaries {
@@ -88,6 +89,11 @@ pub struct Binaries {
 
 impl Binaries {
     /// Everywhere that the environment names.
+    ///
+    /// ```
+    /// let mut names = symidx_perf::NameOptions::default();
+    /// names.binaries = symidx_perf::Binaries::of_this_machine(); // of a recording made here
+    /// ```
     #[must_use]
     pub fn of_this_machine() -> Self {
         let places = Places::of_this_machine(|name| std::env::var_os(name));
@@ -95,12 +101,31 @@ impl Binaries {
     }
 
     /// Only where [`Binaries::with_tree`] and [`Binaries::with_root`] say.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// use symidx_perf::{Binaries, IndexOptions, Inventory, Outcome, index};
+    ///
+    /// // Nothing of this machine may be taken for what the recording is of.
+    /// let inventory = Inventory::read(&mut session, 127)?;
+    /// let store = tempfile::tempdir()?;
+    /// index(&inventory, &Binaries::nowhere_else(), &IndexOptions::new(store.path()), |indexed, _, _| {
+    ///     assert!(matches!(indexed.outcome, Outcome::NotHere(_)));
+    /// });
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn nowhere_else() -> Self {
         Self::default()
     }
 
     /// Looks in `DIR/.build-id/xx/yyyy` first.
+    ///
+    /// ```
+    /// let mut names = symidx_perf::NameOptions::default();
+    /// // Where a build server keeps what it shipped: /srv/debug/.build-id/xx/yyyy
+    /// names.binaries = symidx_perf::Binaries::of_this_machine().with_tree("/srv/debug");
+    /// ```
     #[must_use]
     pub fn with_tree(mut self, directory: impl Into<PathBuf>) -> Self {
         self.places.trees.insert(0, directory.into());
@@ -109,6 +134,14 @@ impl Binaries {
 
     /// Takes recorded paths to be below this directory: a copy of the recording
     /// machine's files. Nothing of this machine itself is taken then.
+    ///
+    /// ```
+    /// # let root = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/root.rs"));
+    /// let mut names = symidx_perf::NameOptions::default();
+    /// // /bin/app of the recording is root/bin/app here.
+    /// names.binaries = symidx_perf::Binaries::of_this_machine().with_root(root.path());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_root(mut self, directory: impl Into<PathBuf>) -> Self {
         self.places.root = Some(directory.into());
@@ -117,6 +150,12 @@ impl Binaries {
     }
 
     /// The recorded kernel's symbols: a copy of its `/proc/kallsyms`.
+    ///
+    /// ```
+    /// let mut names = symidx_perf::NameOptions::default();
+    /// // Copied on the recording machine, by root, before it booted again.
+    /// names.binaries = symidx_perf::Binaries::of_this_machine().with_kallsyms("kallsyms.txt");
+    /// ```
     #[must_use]
     pub fn with_kallsyms(mut self, file: impl Into<PathBuf>) -> Self {
         self.kallsyms = Some(file.into());
@@ -127,7 +166,7 @@ impl Binaries {
     ///
     /// # Errors
     /// [`NotHere`] says why there is none.
-    pub fn find(&self, used: &DsoUse) -> Result<Binary, NotHere> {
+    pub(crate) fn find(&self, used: &DsoUse) -> Result<Binary, NotHere> {
         let dso = &used.dso;
         match dso.kind {
             DsoKind::File => self.file(dso, used.pid),

@@ -5,6 +5,14 @@
 use std::fmt;
 
 /// A build-id of 1 to 20 bytes.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// let inventory = symidx_perf::Inventory::read(&mut session, 127)?;
+/// let id: symidx_perf::BuildId = inventory.dsos[0].dso.build_id.unwrap();
+/// assert_eq!(id.to_string(), "1122334455667788");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BuildId {
     bytes: [u8; 20],
@@ -14,7 +22,7 @@ pub struct BuildId {
 impl BuildId {
     /// An id of 1 to 20 bytes; `None` for anything else.
     #[must_use]
-    pub fn new(id: &[u8]) -> Option<Self> {
+    pub(crate) fn new(id: &[u8]) -> Option<Self> {
         let mut bytes = [0; 20];
         bytes.get_mut(..id.len())?.copy_from_slice(id);
         let length = u8::try_from(id.len()).ok().filter(|&length| length != 0)?;
@@ -41,14 +49,14 @@ impl BuildId {
 
     /// Its bytes.
     #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or(&self.bytes)
     }
 
     /// True when a file with the build-id `other` is the one meant: perf keeps no
     /// more than 20 bytes of an id.
     #[must_use]
-    pub fn is_of(&self, other: &[u8]) -> bool {
+    pub(crate) fn is_of(&self, other: &[u8]) -> bool {
         let kept = other.get(..other.len().min(20)).unwrap_or(other);
         self.as_bytes() == kept
     }

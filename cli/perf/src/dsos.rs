@@ -14,6 +14,16 @@ const MOST: usize = 1 << 14;
 const MOST_NAMES: usize = 1 << 20;
 
 /// A DSO by its place in the list.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// session.next_sample()?;
+/// let located = session.sample().unwrap();
+/// let (_, place) = located.frames(127).next().unwrap();
+/// let id: symidx_perf::DsoId = place.unwrap().dso; // small, and the same for all samples
+/// assert_eq!(&*located.dso(id).unwrap().name, b"/bin/app");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DsoId(u32);
 
@@ -28,6 +38,14 @@ impl DsoId {
     }
 
     /// The place in the list.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// session.next_sample()?;
+    /// let place = session.sample().unwrap().frames(127).next().unwrap().1.unwrap();
+    /// assert_eq!(&*session.dsos()[place.dso.number()].name, b"/bin/app");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn number(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
@@ -35,6 +53,17 @@ impl DsoId {
 }
 
 /// What kind of thing has the code.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// use symidx_perf::{DsoKind, Inventory};
+///
+/// // What an index can be built of.
+/// let inventory = Inventory::read(&mut session, 127)?;
+/// let files = inventory.dsos.iter().filter(|used| used.dso.kind == DsoKind::File);
+/// assert_eq!(files.count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DsoKind {
@@ -58,6 +87,14 @@ pub enum DsoKind {
 }
 
 /// Whatever has code.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// while session.next_sample()? {}
+/// let dso: &symidx_perf::Dso = session.dsos().last().unwrap();
+/// assert_eq!((&*dso.name, dso.kind), (&b"/bin/app"[..], symidx_perf::DsoKind::File));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Dso {

@@ -7,6 +7,14 @@ use std::fmt;
 use std::io;
 
 /// Why a profile cannot be read at all.
+///
+/// ```
+/// use symidx_perf::{Error, Reader};
+///
+/// let error = Reader::from_stream(&b"\x7fELF is no recording"[..]).unwrap_err();
+/// assert!(matches!(error, Error::NotAProfile { .. }));
+/// assert!(error.to_string().contains("record one with `perf record`"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {

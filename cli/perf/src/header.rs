@@ -32,11 +32,19 @@ const MOST_PATHS: usize = 1 << 20;
 const LONGEST_NAME: usize = 1024;
 
 /// What a profile says about itself.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// session.next_sample()?; // in a pipe, the header comes in pieces
+/// let header: &symidx_perf::Header = session.reader().header();
+/// assert_eq!((header.events.len(), header.is_pipe), (1, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Header {
     /// The byte order of the machine that recorded.
-    pub endian: Endianness,
+    pub(crate) endian: Endianness,
     /// The recorded events.
     pub events: Vec<Event>,
     /// `uname -m` there.
@@ -55,6 +63,14 @@ pub struct Header {
 }
 
 /// One line of the build-id table.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// session.next_sample()?;
+/// let file: &symidx_perf::FileId = &session.reader().header().build_ids[0];
+/// assert_eq!(format!("{} {}", file.build_id, file.path.escape_ascii()), "1122334455667788 /bin/app");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileId {
@@ -63,7 +79,7 @@ pub struct FileId {
     /// Its build-id.
     pub build_id: BuildId,
     /// Kernel or user.
-    pub mode: CpuMode,
+    pub(crate) mode: CpuMode,
 }
 
 /// Which event an id is of.

@@ -33,6 +33,13 @@ use crate::inventory::{DsoUse, Inventory};
 use plan::{Job, Plan};
 
 /// How indexes are built, and where they go.
+///
+/// ```
+/// let mut options = symidx_perf::IndexOptions::new("/var/cache/symidx");
+/// options.names_only = true; // smaller, sooner, no lines
+/// options.max_memory = Some(1 << 30);
+/// assert!(options.demangle);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct IndexOptions {
@@ -60,6 +67,11 @@ pub struct IndexOptions {
 
 impl IndexOptions {
     /// Lines, inlined functions and readable names too, for every DSO with frames.
+    ///
+    /// ```
+    /// let options = symidx_perf::IndexOptions::new("/var/cache/symidx");
+    /// assert!(!options.names_only && !options.force && !options.unused);
+    /// ```
     #[must_use]
     pub fn new(store: impl Into<PathBuf>) -> Self {
         Self {
@@ -77,6 +89,21 @@ impl IndexOptions {
 }
 
 /// What became of a DSO.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let root = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/root.rs"));
+/// use symidx_perf::{Binaries, IndexOptions, Indexed, Inventory, index};
+///
+/// let inventory = Inventory::read(&mut session, 127)?;
+/// let binaries = Binaries::nowhere_else().with_root(root.path());
+/// let store = tempfile::tempdir()?;
+/// index(&inventory, &binaries, &IndexOptions::new(store.path()), |indexed: &Indexed, done, all| {
+///     println!("{done}/{all} {} in {:.1} s", indexed.used.name(), indexed.seconds);
+///     assert!(indexed.index.as_ref().unwrap().starts_with(store.path()));
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Indexed {
@@ -95,6 +122,24 @@ pub struct Indexed {
 }
 
 /// What was done about a DSO.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let root = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/root.rs"));
+/// use symidx_perf::{Binaries, IndexOptions, Inventory, Outcome, index};
+///
+/// let inventory = Inventory::read(&mut session, 127)?;
+/// let binaries = Binaries::nowhere_else().with_root(root.path());
+/// let store = tempfile::tempdir()?;
+/// let options = IndexOptions::new(store.path());
+/// index(&inventory, &binaries, &options, |indexed, _, _| {
+///     assert!(matches!(indexed.outcome, Outcome::Built(_)));
+/// });
+/// index(&inventory, &binaries, &options, |indexed, _, _| {
+///     assert!(matches!(indexed.outcome, Outcome::Present(_))); // nothing is done twice
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -111,15 +156,19 @@ pub enum Outcome {
 /// Builds the indexes that a profile needs and that are not there, and tells what
 /// became of each DSO, in order.
 ///
-/// ```no_run
-/// use symidx_perf::{Binaries, IndexOptions, Inventory, Session, index};
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let root = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/root.rs"));
+/// use symidx_perf::{Binaries, IndexOptions, Inventory, index};
 ///
-/// let inventory = Inventory::read(&mut Session::open("perf.data".as_ref())?, 127)?;
-/// let options = IndexOptions::new("/var/cache/symidx");
-/// index(&inventory, &Binaries::of_this_machine(), &options, |indexed, done, all| {
-///     println!("{done}/{all} {}: {:?}", indexed.used.name(), indexed.index);
+/// let inventory = Inventory::read(&mut session, 127)?;
+/// let binaries = Binaries::nowhere_else().with_root(root.path());
+/// let store = tempfile::tempdir()?; // /var/cache/symidx, say
+/// index(&inventory, &binaries, &IndexOptions::new(store.path()), |indexed, done, all| {
+///     println!("{done}/{all} {}: {:?}", indexed.used.name(), indexed.outcome);
 /// });
-/// # Ok::<(), symidx_perf::Error>(())
+/// assert!(store.path().join(".build-id/11/22334455667788.symidx").exists());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn index(
     inventory: &Inventory,

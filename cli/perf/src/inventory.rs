@@ -11,6 +11,14 @@ use crate::reader::Damage;
 use crate::session::{Counts, Session};
 
 /// A DSO and what it has to do with the profile.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// let inventory = symidx_perf::Inventory::read(&mut session, 127)?;
+/// let app: &symidx_perf::DsoUse = &inventory.dsos[0];
+/// assert_eq!((app.samples, app.frames, app.pid), (1, 2, 7)); // what its index is worth
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DsoUse {
@@ -27,6 +35,15 @@ pub struct DsoUse {
 }
 
 /// All DSOs of a profile.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// // One pass, nothing looked up: what an index of each DSO would be worth.
+/// let inventory = symidx_perf::Inventory::read(&mut session, 127)?;
+/// assert_eq!((inventory.frames, inventory.unmapped), (2, 0));
+/// assert_eq!(inventory.dsos[0].name(), "/bin/app");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Inventory {
@@ -54,15 +71,16 @@ impl Inventory {
     /// Reads a profile to its end. At most `most` addresses of each chain count.
     ///
     /// # Errors
-    /// As [`crate::Reader::next_record`].
+    /// As [`crate::Session::next_sample`].
     ///
-    /// ```no_run
-    /// let mut session = symidx_perf::Session::open("perf.data".as_ref())?;
-    /// let inventory = symidx_perf::Inventory::read(&mut session, 127)?;
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// let inventory = symidx_perf::Inventory::read(&mut session, 127)?; // perf's own limit
     /// for used in inventory.dsos.iter().filter(|used| used.frames != 0) {
-    ///     println!("{} {}", used.frames, String::from_utf8_lossy(&used.dso.name));
+    ///     println!("{} {}", used.frames, used.name());
     /// }
-    /// # Ok::<(), symidx_perf::Error>(())
+    /// assert_eq!(inventory.counts.samples, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read(session: &mut Session, most: usize) -> Result<Self, Error> {
         let mut uses: Vec<Use> = Vec::new();
@@ -155,6 +173,13 @@ impl DsoUse {
     }
 
     /// Its name as text.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// let inventory = symidx_perf::Inventory::read(&mut session, 127)?;
+    /// assert_eq!(inventory.dsos[0].name(), "/bin/app");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn name(&self) -> String {
         let name = Rc::clone(&self.dso.name);

@@ -7,10 +7,10 @@
 //!
 //! | task | call |
 //! |---|---|
-//! | every record, by time | [`Reader::open`], [`Reader::next_record`] |
+//! | a profile, from a file or a pipe | [`Reader::open`], [`Reader::from_stream`] |
 //! | every sample, its process and where its addresses lie | [`Session::open`], [`Session::next_sample`] |
 //! | every DSO of a profile, with samples and frames | [`Inventory::read`] |
-//! | the file of this machine with a DSO's code | [`Binaries::find`] |
+//! | where the files of a recording are looked for | [`Binaries`] |
 //! | an index of every DSO | [`index()`] |
 //! | what naming a profile takes, beforehand | [`Names::budget`] |
 //! | the name of an address | [`Names::find`] |
@@ -27,6 +27,20 @@
 //! they allocate by sizes that the file claims, hold a profile without round marks
 //! whole, refuse events that share no `IDENTIFIER`, read the flags of a big-endian
 //! attribute in the wrong order, and multiply a claimed length unchecked.
+//!
+//! ```
+//! # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+//! # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+//! use symidx_perf::{Fields, ScriptOptions, script};
+//!
+//! let mut options = ScriptOptions::default();
+//! options.fields = Fields::parse("comm,ip,sym,symoff")?;
+//! let mut text = Vec::new();
+//! let summary = script(&mut session, &mut names, &options, &mut text, |_| {})?;
+//! assert_eq!((summary.frames, summary.named), (2, 2));
+//! assert!(String::from_utf8(text)?.contains("outer+0x8"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![deny(unsafe_code)]
 
 mod anonymous;
@@ -54,20 +68,19 @@ mod session;
 
 pub use anonymous::bytes as anonymous_bytes;
 pub use attr::Event;
-pub use binaries::{Binaries, Binary, NotHere, Proof};
+pub use binaries::{Binaries, NotHere};
 pub use build_id::BuildId;
 pub use dsos::{Dso, DsoId, DsoKind};
 pub use error::Error;
 pub use header::{FileId, Header};
 pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
-pub use linux_perf_event_reader::{CpuMode, Endianness};
 pub use names::{
-    ANONYMOUS_BYTES, Answer, Budget, BuildMissing, DsoBudget, NameOptions, Names, Opened, Reason,
-    Share, Spelling,
+    ANONYMOUS_BYTES, Answer, Budget, BuildMissing, DsoBudget, NameOptions, Names, Reason, Share,
+    Spelling,
 };
 pub use reader::{Damage, Reader};
-pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
+pub use record::Sample;
 pub use report::{MOST_ROWS, Report, ReportOptions, ReportRow, Weight, report};
 pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};
 pub use session::{Counts, Located, Place, Session};

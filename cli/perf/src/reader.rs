@@ -39,6 +39,17 @@ const UNTIMED: usize = 256 * 1024;
 const UPDATE_NAME: u64 = 2;
 
 /// What was not read, and why.
+///
+/// ```
+/// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+/// use symidx_perf::{Reader, Session};
+///
+/// let cut = bytes[..bytes.len() - 8].to_vec(); // a disk that was full
+/// let mut session = Session::new(Reader::from_stream(std::io::Cursor::new(cut))?);
+/// while session.next_sample()? {}
+/// assert!(session.reader().damage().cut);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Damage {
@@ -60,6 +71,18 @@ pub struct Damage {
 
 impl Damage {
     /// One line for each kind of damage; none for a whole profile.
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// use symidx_perf::{Reader, Session};
+    ///
+    /// let cut = bytes[..bytes.len() - 8].to_vec();
+    /// let mut session = Session::new(Reader::from_stream(std::io::Cursor::new(cut))?);
+    /// while session.next_sample()? {}
+    /// let lines = session.reader().damage().lines();
+    /// assert_eq!(lines, ["the last record is cut short; is the file complete?"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
@@ -93,16 +116,16 @@ impl Damage {
     }
 }
 
-/// A profile, read from front to back.
+/// A profile, read from front to back, for a [`crate::Session`].
 ///
-/// ```no_run
-/// let mut reader = symidx_perf::Reader::open("perf.data".as_ref())?;
-/// while let Some(record) = reader.next_record()? {
-///     if let symidx_perf::Record::Sample(sample) = record {
-///         println!("{:#x}", sample.ip);
-///     }
-/// }
-/// # Ok::<(), symidx_perf::Error>(())
+/// ```
+/// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+/// use symidx_perf::{Reader, Session};
+///
+/// let reader = Reader::from_stream(std::io::Cursor::new(bytes))?; // or `Reader::open("perf.data")`
+/// let mut session = Session::new(reader);
+/// assert!(session.next_sample()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Reader {
@@ -134,6 +157,16 @@ impl Reader {
     ///
     /// # Errors
     /// [`Error`] when there is no profile, or its list of events is damaged.
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// # let file = tempfile::NamedTempFile::new()?;
+    /// # std::fs::write(file.path(), bytes)?;
+    /// let path = file.path(); // perf.data
+    /// let mut session = symidx_perf::Session::new(symidx_perf::Reader::open(path)?);
+    /// assert!(session.next_sample()? && !session.next_sample()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = File::open(path).map_err(Error::io("open the recording"))?;
         let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
@@ -148,6 +181,14 @@ impl Reader {
     ///
     /// # Errors
     /// As [`Reader::open`].
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// // `perf record -o - … | symidx perf script -i -`: standard input, say.
+    /// let reader = symidx_perf::Reader::from_stream(std::io::Cursor::new(bytes))?;
+    /// assert!(reader.header().is_pipe);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_stream(stream: impl Read + Send + 'static) -> Result<Self, Error> {
         Self::new(Source::Stream(Box::new(stream)))
     }
@@ -184,36 +225,56 @@ impl Reader {
     }
 
     /// What the profile says about itself. In a pipe this grows until the first event.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// session.next_sample()?;
+    /// assert_eq!(session.reader().header().events[0].name, "cpu-clock");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
     /// What could not be read so far.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// while session.next_sample()? {}
+    /// assert_eq!(session.reader().damage(), symidx_perf::Damage::default()); // none
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn damage(&self) -> Damage {
         self.state.damage
     }
 
     /// Bytes of the profile read so far, and of all if that is known.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// while session.next_sample()? {}
+    /// let (read, all) = session.reader().progress(); // for a progress bar
+    /// assert!(read > 0 && all.is_none()); // a pipe has no known end
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn progress(&self) -> (u64, Option<u64>) {
         (self.input.position(), self.input.stop())
     }
 
     /// Bytes that went through temporary files to be sorted.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// while session.next_sample()? {}
+    /// assert_eq!(session.reader().spilled(), 0); // it fitted into memory
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn spilled(&self) -> u64 {
         self.state.order.spilled()
-    }
-
-    /// The next record by time; `None` at the end. Damage costs its record and is
-    /// counted in [`Reader::damage`].
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the profile or a temporary file cannot be read.
-    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, Error> {
-        Ok(if self.step()? { self.record() } else { None })
     }
 
     /// Goes to the next whole record; false at the end.

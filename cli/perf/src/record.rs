@@ -9,8 +9,6 @@ use crate::attr::Event;
 use crate::build_id::BuildId;
 use crate::bytes::{Cursor, text};
 
-/// `header.misc`: the `COMM` is of an exec.
-const COMM_EXEC: u16 = 1 << 13;
 /// `header.misc`: perf wrote the `FORK` itself, for a process that ran already.
 const FORK_EXEC: u16 = 1 << 13;
 /// `header.misc`: the mapping is data.
@@ -33,8 +31,7 @@ mod read {
 
 /// One record.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Record<'a> {
+pub(crate) enum Record<'a> {
     /// An event happened.
     Sample(Sample<'a>),
     /// Memory was mapped.
@@ -49,11 +46,19 @@ pub enum Record<'a> {
     Ksymbol(Ksymbol<'a>),
     /// So many records were lost.
     Lost(u64),
-    /// A kind that says nothing about addresses, by its number.
-    Other(u32),
+    /// A kind that says nothing about addresses.
+    Other,
 }
 
 /// An event, and where the processor was.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// session.next_sample()?;
+/// let sample: symidx_perf::Sample<'_> = session.sample().unwrap().sample;
+/// assert_eq!((sample.tid, sample.time, sample.period), (7, Some(2_000), 4_000));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
     /// Which of [`crate::Header::events`].
@@ -71,14 +76,14 @@ pub struct Sample<'a> {
     /// How many events it stands for.
     pub period: u64,
     /// Where [`Sample::ip`] lies.
-    pub mode: CpuMode,
+    pub(crate) mode: CpuMode,
     /// The call chain, if the event has one; it may be empty.
-    pub chain: Option<Chain<'a>>,
+    pub(crate) chain: Option<Chain<'a>>,
 }
 
 /// A call chain, innermost first: addresses and `PERF_CONTEXT_` marks.
 #[derive(Clone, Copy, Debug)]
-pub struct Chain<'a> {
+pub(crate) struct Chain<'a> {
     bytes: &'a [u8],
     big: bool,
 }
@@ -86,7 +91,7 @@ pub struct Chain<'a> {
 impl<'a> Chain<'a> {
     /// Its entries, marks included.
     #[inline]
-    pub fn entries(&self) -> impl Iterator<Item = u64> + use<'a> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = u64> + use<'a> {
         let big = self.big;
         let (words, _) = self.bytes.as_chunks::<8>();
         words.iter().map(move |word| match big {
@@ -94,85 +99,71 @@ impl<'a> Chain<'a> {
             true => u64::from_be_bytes(*word),
         })
     }
-
-    /// How many entries there are, marks included.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.bytes.len() >> 3
-    }
-
-    /// True without entries.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
 }
 
 /// A mapping.
 #[derive(Clone, Copy, Debug)]
-pub struct Mmap<'a> {
+pub(crate) struct Mmap<'a> {
     /// The process; -1 for the kernel.
-    pub pid: i32,
+    pub(crate) pid: i32,
     /// The thread that mapped.
-    pub tid: i32,
+    pub(crate) tid: i32,
     /// First address.
-    pub start: u64,
+    pub(crate) start: u64,
     /// Bytes.
-    pub length: u64,
+    pub(crate) length: u64,
     /// Offset in the file of the first byte; for the kernel itself the address of
     /// the symbol in its name.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Path, or a name in brackets.
-    pub name: &'a [u8],
+    pub(crate) name: &'a [u8],
     /// The file's build-id, where the kernel recorded it.
-    pub build_id: Option<BuildId>,
+    pub(crate) build_id: Option<BuildId>,
     /// Whose memory it is.
-    pub mode: CpuMode,
+    pub(crate) mode: CpuMode,
     /// May be executed.
-    pub execute: bool,
+    pub(crate) execute: bool,
     /// Huge pages, which perf takes for anonymous memory.
-    pub huge: bool,
+    pub(crate) huge: bool,
 }
 
 /// A thread's name.
 #[derive(Clone, Copy, Debug)]
-pub struct Comm<'a> {
+pub(crate) struct Comm<'a> {
     /// The process.
-    pub pid: i32,
+    pub(crate) pid: i32,
     /// The thread.
-    pub tid: i32,
+    pub(crate) tid: i32,
     /// Its new name.
-    pub name: &'a [u8],
-    /// Another program took the process over.
-    pub exec: bool,
+    pub(crate) name: &'a [u8],
 }
 
 /// A thread that begins or ends.
 #[derive(Clone, Copy, Debug)]
-pub struct Task {
+pub(crate) struct Task {
     /// The process.
-    pub pid: i32,
+    pub(crate) pid: i32,
     /// The thread.
-    pub tid: i32,
+    pub(crate) tid: i32,
     /// The parent's process.
-    pub parent_pid: i32,
+    pub(crate) parent_pid: i32,
     /// The parent.
-    pub parent_tid: i32,
+    pub(crate) parent_tid: i32,
     /// perf wrote it for a process that ran already: it has its own mappings.
-    pub made_up: bool,
+    pub(crate) made_up: bool,
 }
 
 /// Code that the kernel made: a BPF program, a trampoline.
 #[derive(Clone, Copy, Debug)]
-pub struct Ksymbol<'a> {
+pub(crate) struct Ksymbol<'a> {
     /// First address.
-    pub start: u64,
+    pub(crate) start: u64,
     /// Bytes.
-    pub length: u32,
+    pub(crate) length: u32,
     /// Gone, not come.
-    pub removed: bool,
+    pub(crate) removed: bool,
     /// Its name.
-    pub name: &'a [u8],
+    pub(crate) name: &'a [u8],
 }
 
 /// What a record is read with.
@@ -192,12 +183,12 @@ impl<'a> Record<'a> {
             RecordType::SAMPLE => Self::Sample(sample(cursor, misc, with)?),
             RecordType::MMAP => Self::Mmap(mmap(cursor, misc, false)?),
             RecordType::MMAP2 => Self::Mmap(mmap(cursor, misc, true)?),
-            RecordType::COMM => Self::Comm(comm(cursor, misc)?),
+            RecordType::COMM => Self::Comm(comm(cursor)?),
             RecordType::FORK => Self::Fork(task(cursor, misc)?),
             RecordType::EXIT => Self::Exit(task(cursor, misc)?),
             RecordType::KSYMBOL => Self::Ksymbol(ksymbol(cursor)?),
             RecordType::LOST => Self::Lost(lost(cursor)?),
-            _ => Self::Other(kind),
+            _ => Self::Other,
         })
     }
 }
@@ -290,9 +281,9 @@ fn mmap<'a>(mut c: Cursor<'a>, misc: u16, second: bool) -> Option<Mmap<'a>> {
     })
 }
 
-fn comm<'a>(mut c: Cursor<'a>, misc: u16) -> Option<Comm<'a>> {
+fn comm(mut c: Cursor<'_>) -> Option<Comm<'_>> {
     let (pid, tid) = (c.i32()?, c.i32()?);
-    Some(Comm { pid, tid, name: text(c.rest()), exec: misc & COMM_EXEC != 0 })
+    Some(Comm { pid, tid, name: text(c.rest()) })
 }
 
 fn task(mut c: Cursor<'_>, misc: u16) -> Option<Task> {

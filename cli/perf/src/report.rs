@@ -29,6 +29,13 @@ pub use table::{MOST_ROWS, Weight};
 const SAMPLES: u64 = 1024;
 
 /// What rows are told apart by, and what counts.
+///
+/// ```
+/// let mut options = symidx_perf::ReportOptions::default();
+/// options.comm = true; // rows of different threads apart
+/// options.children = true; // what a function calls counts for it
+/// assert!(options.dso && options.sym);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ReportOptions {
@@ -53,6 +60,18 @@ impl Default for ReportOptions {
 }
 
 /// One row.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::{ReportOptions, ReportRow, report};
+///
+/// let report = report(&mut session, &mut names, &ReportOptions::default(), 20, |_| {})?;
+/// let heaviest: &ReportRow = &report.rows[0];
+/// assert_eq!(heaviest.symbol.as_deref(), Some(&b"outer"[..]));
+/// assert_eq!(heaviest.dso.as_deref(), Some(&b"/bin/app"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ReportRow {
@@ -71,6 +90,17 @@ pub struct ReportRow {
 }
 
 /// What a profile is about.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::{ReportOptions, report};
+///
+/// let report: symidx_perf::Report =
+///     report(&mut session, &mut names, &ReportOptions::default(), 20, |_| {})?;
+/// assert_eq!((report.total.samples, report.events.as_slice()), (1, &["cpu-clock".to_string()][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
@@ -106,16 +136,18 @@ pub struct Report {
 /// # Errors
 /// As [`Session::next_sample`].
 ///
-/// ```no_run
-/// use symidx_perf::{NameOptions, Names, ReportOptions, Session, report};
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::{ReportOptions, report};
 ///
-/// let mut session = Session::open("perf.data".as_ref())?;
-/// let mut names = Names::new(NameOptions::default());
 /// let report = report(&mut session, &mut names, &ReportOptions::default(), 20, |_| {})?;
 /// for row in &report.rows {
-///     println!("{} {:?}", row.own.samples, row.symbol);
+///     let symbol = row.symbol.as_deref().unwrap_or(b"?");
+///     println!("{:5} {}", row.own.samples, String::from_utf8_lossy(symbol));
 /// }
-/// # Ok::<(), symidx_perf::Error>(())
+/// assert_eq!(report.rows.len(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn report(
     session: &mut Session,

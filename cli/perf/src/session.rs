@@ -22,18 +22,17 @@ mod context {
 
 /// A profile as a stream of samples.
 ///
-/// ```no_run
-/// use symidx_perf::{Reader, Session};
-///
-/// let mut session = Session::new(Reader::open("perf.data".as_ref())?);
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
 /// while session.next_sample()? {
-///     let Some(located) = session.sample() else { continue };
+///     let located = session.sample().unwrap();
 ///     for (ip, place) in located.frames(127) {
-///         let name = place.and_then(|place| located.dso(place.dso)).map(|dso| &dso.name);
-///         println!("{ip:#x} {name:?}");
+///         let dso = place.and_then(|place| located.dso(place.dso)).map(|dso| dso.name.clone());
+///         println!("{ip:#x} {dso:?}");
 ///     }
 /// }
-/// # Ok::<(), symidx_perf::Error>(())
+/// assert_eq!(session.counts().samples, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 pub struct Session {
@@ -44,6 +43,14 @@ pub struct Session {
 }
 
 /// What went by besides samples.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// while session.next_sample()? {}
+/// let counts: symidx_perf::Counts = session.counts();
+/// assert_eq!((counts.samples, counts.lost), (1, 0)); // perf warns of lost ones, too
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -62,6 +69,15 @@ pub struct Counts {
 }
 
 /// Where an address lies.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// session.next_sample()?;
+/// let place: symidx_perf::Place = session.sample().unwrap().frames(127).next().unwrap().1.unwrap();
+/// // A file offset: the same wherever the file was mapped.
+/// assert_eq!((place.address, place.pid), (0x1a8, 7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Whose code it is.
@@ -74,6 +90,15 @@ pub struct Place {
 }
 
 /// A sample and what is known of its thread.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// session.next_sample()?;
+/// let located: symidx_perf::Located<'_> = session.sample().unwrap();
+/// assert_eq!((located.sample.pid, located.sample.ip), (7, 0x5555_0000_01a8));
+/// assert_eq!(located.frames(127).count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Located<'a> {
     /// The sample as recorded.
@@ -85,6 +110,14 @@ pub struct Located<'a> {
 
 impl Session {
     /// The samples of a profile.
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// let reader = symidx_perf::Reader::from_stream(std::io::Cursor::new(bytes))?;
+    /// let mut session = symidx_perf::Session::new(reader);
+    /// assert!(session.next_sample()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(reader: Reader) -> Self {
         Self {
@@ -99,17 +132,41 @@ impl Session {
     ///
     /// # Errors
     /// As [`Reader::open`].
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// # let file = tempfile::NamedTempFile::new()?;
+    /// # std::fs::write(file.path(), bytes)?;
+    /// let mut session = symidx_perf::Session::open(file.path())?; // perf.data
+    /// assert!(session.next_sample()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: &std::path::Path) -> Result<Self, Error> {
         Reader::open(path).map(Self::new)
     }
 
     /// The profile itself: its header, damage, how far it is read.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// while session.next_sample()? {}
+    /// let (read, _) = session.reader().progress();
+    /// println!("{read} bytes read, {:?}", session.reader().damage());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.reader
     }
 
     /// What went by so far.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// while session.next_sample()? {}
+    /// assert_eq!(session.counts().samples, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
         let (forgotten, refused_files) = (self.processes.forgotten, self.dsos.refused);
@@ -117,6 +174,13 @@ impl Session {
     }
 
     /// Every DSO that was mapped so far, by [`DsoId::number`].
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// while session.next_sample()? {}
+    /// assert!(session.dsos().iter().any(|dso| &*dso.name == b"/bin/app"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn dsos(&self) -> &[Dso] {
         self.dsos.list()
@@ -125,14 +189,24 @@ impl Session {
     /// The symbol that the kernel's mapping is named after, and its run-time address;
     /// 0 = not known.
     #[must_use]
-    pub fn kernel_base(&self) -> Option<(&[u8], u64)> {
+    pub(crate) fn kernel_base(&self) -> Option<(&[u8], u64)> {
         self.processes.kernel_base().map(|base| (base.symbol.as_slice(), base.address))
     }
 
     /// Goes to the next sample; false at the end.
     ///
     /// # Errors
-    /// As [`Reader::next_record`].
+    /// [`Error::Io`] when the profile or a temporary file cannot be read.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// let mut periods = 0;
+    /// while session.next_sample()? {
+    ///     periods += session.sample().unwrap().sample.period;
+    /// }
+    /// assert_eq!(periods, 4_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn next_sample(&mut self) -> Result<bool, Error> {
         while self.reader.step()? {
             let Some(record) = self.reader.record() else { continue };
@@ -157,13 +231,20 @@ impl Session {
                     self.processes.ksymbol(&symbol, &mut self.dsos);
                 }
                 Record::Lost(lost) => count(&mut self.counts.lost, lost),
-                Record::Other(_) => {}
+                Record::Other => {}
             }
         }
         Ok(false)
     }
 
     /// The sample that [`Session::next_sample`] went to.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// assert!(session.next_sample()?);
+    /// assert_eq!(session.sample().unwrap().sample.ip, 0x5555_0000_01a8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn sample(&self) -> Option<Located<'_>> {
         match self.reader.record()? {
@@ -178,18 +259,44 @@ impl Session {
 
 impl<'a> Located<'a> {
     /// The thread's name; `None` when it never had one (perf shows `:TID`).
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// session.next_sample()?;
+    /// assert_eq!(session.sample().unwrap().comm(), Some(&b"worker"[..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn comm(&self) -> Option<&'a [u8]> {
         self.session.processes.comm(self.sample.tid)
     }
 
     /// A DSO by its number.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// session.next_sample()?;
+    /// let located = session.sample().unwrap();
+    /// for (ip, place) in located.frames(127) {
+    ///     let dso = place.and_then(|place| located.dso(place.dso)).unwrap();
+    ///     println!("{ip:#x} {}", String::from_utf8_lossy(&dso.name));
+    ///     assert_eq!(&*dso.name, b"/bin/app");
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn dso(&self, id: DsoId) -> Option<&'a Dso> {
         self.session.dsos.get(id)
     }
 
     /// The event.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// session.next_sample()?;
+    /// assert_eq!(session.sample().unwrap().event().unwrap().name, "cpu-clock");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn event(&self) -> Option<&'a crate::Event> {
         self.session.reader.header().events.get(self.sample.event)
@@ -203,7 +310,7 @@ impl<'a> Located<'a> {
     /// Where an address of this sample's thread lies.
     #[inline]
     #[must_use]
-    pub fn place(&self, ip: u64, mode: CpuMode) -> Option<Place> {
+    pub(crate) fn place(&self, ip: u64, mode: CpuMode) -> Option<Place> {
         let maps = match mode {
             CpuMode::Kernel => self.session.processes.kernel(),
             CpuMode::User => self.user?,
@@ -217,6 +324,16 @@ impl<'a> Located<'a> {
     /// The addresses, innermost first, and where they lie: those of the chain, at most
     /// `most`; without a chain the sample's own. A chain with a mark that perf does not
     /// know is damaged, and none of it counts.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// session.next_sample()?;
+    /// let located = session.sample().unwrap();
+    /// let offsets = located.frames(127).map(|(_, place)| place.unwrap().address);
+    /// assert_eq!(offsets.collect::<Vec<_>>(), [0x1a8, 0x225]); // in /bin/app, innermost first
+    /// assert_eq!(located.frames(1).count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn frames(&self, most: usize) -> impl Iterator<Item = (u64, Option<Place>)> + use<'a> {
         let located = *self;

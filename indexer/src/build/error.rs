@@ -9,6 +9,14 @@ use crate::model::Report;
 use crate::publish::PublishError;
 
 /// Why there is no index.
+///
+/// ```
+/// use symidx_indexer::{BuildError, BuildOptions, build_from_bytes};
+///
+/// let error = build_from_bytes("notes.txt".as_ref(), b"no binary", &BuildOptions::default());
+/// let Err(BuildError::Input(why)) = error else { panic!() };
+/// assert!(why.to_string().starts_with("notes.txt: at offset 0x0: expected an ELF file"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {

@@ -2,6 +2,16 @@
 //!
 //! The only part of the indexer that names a file format or its crates. It
 //! never decides which symbol wins; that is `normalise`.
+//!
+//! ```
+//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+//! use symidx_indexer::{input::{ReadOptions, read}, model::Store};
+//!
+//! let store = Store::new(); // owns the bytes that the image borrows
+//! let image = read(app, &store, &ReadOptions::default())?;
+//! assert!(image.symbols.iter().any(|symbol| symbol.name == b"outer"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,6 +33,17 @@ pub mod perf_map;
 mod rows;
 
 /// What to read, and from where.
+///
+/// ```
+/// use symidx_indexer::input::ReadOptions;
+///
+/// let options = ReadOptions {
+///     debug_dirs: vec!["/srv/debug".into()], // before the system's directories
+///     auto_debug: true,                      // which are looked at, too
+///     ..ReadOptions::default()
+/// };
+/// assert!(!options.names_only);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
     /// Slice of a fat Mach-O by architecture name (`x86_64`, `arm64`, `arm64e`…).
@@ -54,6 +75,14 @@ impl ReadOptions {
 
 /// Why an input cannot be read at all. (A damaged *part* is a warning in
 /// [`crate::model::Report`]; the rest is kept.)
+///
+/// ```
+/// use symidx_indexer::{input::{InputError, ReadOptions, read}, model::Store};
+///
+/// let store = Store::new();
+/// let error = read("/no/such/file".as_ref(), &store, &ReadOptions::default()).unwrap_err();
+/// assert!(matches!(&error, InputError::Io { action: "open", .. }));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum InputError {
@@ -91,6 +120,12 @@ pub enum InputError {
 }
 
 /// One slice of a fat Mach-O file.
+///
+/// ```
+/// let fat = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/macho/fat/fat3.macho"));
+/// let slices: Vec<symidx_indexer::input::Slice> = symidx_indexer::input::macho::slices(fat).unwrap();
+/// assert_eq!(slices.iter().map(|s| s.arch).collect::<Vec<_>>(), ["x86_64", "arm64", "arm64e"]);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// Architecture name, told apart by subtype (`arm64` from `arm64e`).
@@ -147,6 +182,16 @@ impl std::error::Error for InputError {
 ///
 /// # Errors
 /// [`InputError`] when nothing can be read; a damaged part is a warning instead.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::{input::{ReadOptions, read}, model::Store};
+///
+/// let store = Store::new();
+/// let image = read(app, &store, &ReadOptions::default())?; // whatever format it is
+/// assert_eq!((image.sections.len(), image.debug.len()), (3, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read<'store>(
     path: &Path,
     store: &'store Store,
@@ -158,6 +203,16 @@ pub fn read<'store>(
 
 /// An input that is open: its own path (for a bundle that of the file inside),
 /// its bytes, and the file behind them.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::{input::{Input, open}, model::Store};
+///
+/// let store = Store::new();
+/// let input: Input<'_> = open(app, &store)?;
+/// assert!(input.data.starts_with(b"\x7fELF") && input.file.is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Input<'store> {
     /// The file that is read.
@@ -173,6 +228,14 @@ pub struct Input<'store> {
 ///
 /// # Errors
 /// [`InputError`] when the file cannot be mapped.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// let store = symidx_indexer::model::Store::new();
+/// let input = symidx_indexer::input::open(app, &store)?; // mapped; unpacked, where it is packed
+/// assert_eq!((input.path.as_path(), input.data.len()), (app, 4784));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn open<'store>(path: &Path, store: &'store Store) -> Result<Input<'store>, InputError> {
     let path = binary_of(path)?.into_owned();
     let (data, file) = map_and_file(&path, store, is_input)?;
@@ -193,6 +256,16 @@ fn binary_of(path: &Path) -> Result<Cow<'_, Path>, InputError> {
 }
 
 /// What tells one build of a file from another, as the file states it.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::input::{Identified, ReadOptions, identify};
+///
+/// let Identified { build_id, uuid, .. } =
+///     identify(app, &std::fs::read(app)?, &ReadOptions::default())?;
+/// assert_eq!((build_id.unwrap().len(), uuid), (8, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identified {
     /// GNU build-id.
@@ -210,7 +283,17 @@ pub struct Identified {
 /// formats and files that state none.
 ///
 /// # Errors
-/// As [`read_bytes`], for a damaged header or a fat file without a choice.
+/// As [`read`], for a damaged header or a fat file without a choice.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::input::{ReadOptions, identify};
+///
+/// // Is this the file that a profile means? Its symbols need not be read for that.
+/// let identified = identify(app, &std::fs::read(app)?, &ReadOptions::default())?;
+/// assert_eq!(identified.build_id.as_deref().map(symidx_indexer::hex).unwrap(), "1122334455667788");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn identify(path: &Path, data: &[u8], options: &ReadOptions) -> Result<Identified, InputError> {
     if elf::is_elf(data) {
         let build_id = elf::build_id(path, data)?;
@@ -230,7 +313,7 @@ pub fn identify(path: &Path, data: &[u8], options: &ReadOptions) -> Result<Ident
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_bytes<'store>(
+pub(crate) fn read_bytes<'store>(
     path: &Path,
     data: &'store [u8],
     store: &'store Store,
@@ -280,6 +363,14 @@ fn is_input(start: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`InputError::Io`].
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// let store = symidx_indexer::model::Store::new();
+/// let data = symidx_indexer::input::map_file(app, &store)?; // as long as the store
+/// assert_eq!(data.len(), 4784);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn map_file<'store>(path: &Path, store: &'store Store) -> Result<&'store [u8], InputError> {
     let io = |action, source| InputError::Io { path: path.to_path_buf(), action, source };
     let metadata = path.metadata().map_err(|source| io("open", source))?;
@@ -358,7 +449,7 @@ fn is_device(_: std::fs::FileType) -> bool {
 
 /// The first bytes of a file in words, for error messages.
 #[must_use]
-pub fn describe_start(data: &[u8]) -> String {
+pub(crate) fn describe_start(data: &[u8]) -> String {
     use fmt::Write as _;
     if data.is_empty() {
         return "an empty file".to_owned();

@@ -1,6 +1,13 @@
 //! Packed inputs: kernel modules as distributions install them (`.ko.xz`, `.ko.zst`,
 //! `.ko.gz`), told by their first bytes. The packed file in, the ELF file in it
 //! out, up to a limit that grows with what is there. Nothing else is unpacked.
+//!
+//! ```
+//! use symidx_indexer::input::packed::is_packed;
+//!
+//! // Kernel modules come as `.ko.xz`, `.ko.zst`, `.ko.gz`; `input::open` unpacks them.
+//! assert!(is_packed(b"\xfd7zXZ\0 and so on"));
+//! ```
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -35,6 +42,11 @@ fn method(data: &[u8]) -> Option<Method> {
 }
 
 /// True when the bytes start like a packed file.
+///
+/// ```
+/// assert!(symidx_indexer::input::packed::is_packed(b"\x28\xb5\x2f\xfd and so on")); // zstd
+/// assert!(!symidx_indexer::input::packed::is_packed(b"\x7fELF"));
+/// ```
 #[must_use]
 pub fn is_packed(data: &[u8]) -> bool {
     method(data).is_some()

@@ -33,6 +33,14 @@ const NOWHERE: u32 = u32::MAX;
 ///
 /// # Errors
 /// [`LayoutError`] when there are too many names.
+///
+/// ```
+/// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
+/// let mut plan = plan;
+/// symidx_indexer::layout::add_display_names(&mut plan, &mut Default::default())?;
+/// assert!(plan.display.is_empty()); // the names of C are shown as they are
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn add_display_names(plan: &mut Plan<'_>, report: &mut Report) -> Result<(), LayoutError> {
     let mut packer = Packer::new(plan.names.size);
     let mut demangler = Demangler::new(true);

@@ -2,6 +2,16 @@
 //!
 //! In: [`Normalised`]. Out: a [`Plan`] of finished tables and of names in
 //! storage order. This module never chooses between symbols and never writes.
+//!
+//! ```
+//! # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+//! use symidx_indexer::{layout::{LayoutOptions, plan}, lines::EncodedLines, model::Report};
+//!
+//! let (lines, mut report) = (EncodedLines::default(), Report::default());
+//! let plan = plan(&image, normalised, lines, LayoutOptions::default(), &mut report)?;
+//! assert_eq!((plan.records.len(), plan.aliases.len(), plan.names_only.len()), (6, 2, 1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use symidx::format::{
     self, Alias, Attrs, Display, ImageSection, Large, NONE, NameOnly, Record, Region, Segment,
@@ -16,9 +26,17 @@ mod name_index;
 mod regions;
 
 pub use display::add_display_names;
-pub use name_index::{NamePool, StoredName};
+pub(crate) use name_index::NamePool;
 
 /// Finished tables and the names' storage order.
+///
+/// ```
+/// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
+/// let plan: symidx_indexer::layout::Plan<'_> = plan;
+/// assert!(plan.records.is_sorted_by_key(|record| record.start.get()));
+/// assert_eq!(plan.functions, 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Plan<'data> {
     /// Key order.
@@ -46,7 +64,7 @@ pub struct Plan<'data> {
     /// Lines and inlined functions.
     pub lines: EncodedLines<'data>,
     /// Distinct names in storage order.
-    pub names: NamePool<'data>,
+    pub(crate) names: NamePool<'data>,
     /// Bucket starts of the display names, and the end.
     pub display_buckets: Vec<u32>,
     /// What is shown for names, by name; empty unless asked for.
@@ -60,6 +78,13 @@ pub struct Plan<'data> {
 }
 
 /// Why a plan cannot be made: something outgrew the format.
+///
+/// ```
+/// use symidx_indexer::layout::LayoutError;
+///
+/// let text = LayoutError::TooManyNames.to_string();
+/// assert!(text.ends_with("index the parts of this input one by one"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -82,6 +107,17 @@ impl std::fmt::Display for LayoutError {
 impl std::error::Error for LayoutError {}
 
 /// Knobs of the layout that tests turn; the defaults are what users get.
+///
+/// ```
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+/// use symidx_indexer::layout::{LayoutOptions, plan};
+///
+/// // Regions of 256 bytes: what an image wider than 4 GiB gets, in small.
+/// let options = LayoutOptions { max_region: 256, ..LayoutOptions::default() };
+/// let plan = plan(&image, normalised, Default::default(), options, &mut Default::default())?;
+/// assert!(plan.regions.iter().all(|region| region.size.get() <= 256));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LayoutOptions {
     /// Largest region in bytes of address space, at most 2^32.
@@ -115,6 +151,16 @@ fn size32(size: u64) -> u32 {
 ///
 /// # Errors
 /// [`LayoutError`] when something outgrows the format.
+///
+/// ```
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+/// use symidx_indexer::layout::{LayoutOptions, plan};
+///
+/// let (lines, mut report) = (Default::default(), Default::default());
+/// let plan = plan(&image, normalised, lines, LayoutOptions::default(), &mut report)?;
+/// assert_eq!(plan.name_order.len(), 9); // every name once: 6, 2 more and 1 without address
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn plan<'data>(
     image: &Image<'data>,
     normalised: Normalised<'data>,

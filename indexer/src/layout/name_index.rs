@@ -16,13 +16,13 @@ const NAMES_PER_BUCKET: usize = 8;
 
 /// A name as stored: the plain name, then `@@version`, `@version` or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct StoredName<'data> {
+pub(crate) struct StoredName<'data> {
     /// Plain linkage name.
-    pub plain: &'data [u8],
+    pub(crate) plain: &'data [u8],
     /// Version without `@`; empty = none.
-    pub version: &'data [u8],
+    pub(crate) version: &'data [u8],
     /// `@@` instead of `@`.
-    pub default_version: bool,
+    pub(crate) default_version: bool,
 }
 
 impl<'data> StoredName<'data> {
@@ -40,7 +40,7 @@ impl<'data> StoredName<'data> {
 
     /// The bytes between plain name and version.
     #[must_use]
-    pub fn separator(&self) -> &'static [u8] {
+    pub(crate) fn separator(&self) -> &'static [u8] {
         match (self.version.is_empty(), self.default_version) {
             (true, _) => b"",
             (false, true) => b"@@",
@@ -50,20 +50,14 @@ impl<'data> StoredName<'data> {
 
     /// Bytes of the whole stored name.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.plain.len().saturating_add(self.separator().len()).saturating_add(self.version.len())
-    }
-
-    /// True for the empty name.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// True when the length does not fit beside the name's reference and is
     /// stored in front of its bytes.
     #[must_use]
-    pub fn is_long(&self) -> bool {
+    pub(crate) fn is_long(&self) -> bool {
         self.len() >= usize::from(LONG_NAME)
     }
 
@@ -78,7 +72,7 @@ impl<'data> StoredName<'data> {
 /// Distinct names in storage order, with the unit of their offsets. Holds the
 /// symbols themselves and their order: a name costs four bytes here.
 #[derive(Debug, Default)]
-pub struct NamePool<'data> {
+pub(crate) struct NamePool<'data> {
     /// Storage order: numbers of `symbols`, then `names_only`, then `others`.
     order: Vec<u32>,
     symbols: Vec<Symbol<'data>>,
@@ -87,9 +81,9 @@ pub struct NamePool<'data> {
     /// Names of sections, modules, and of functions and files that no symbol names.
     others: Vec<Cow<'data, [u8]>>,
     /// log2 of the offsets' unit: 0 unless the names pass 4 GiB.
-    pub shift: u32,
+    pub(crate) shift: u32,
     /// Bytes of the names section.
-    pub size: u64,
+    pub(crate) size: u64,
 }
 
 impl<'data> NamePool<'data> {
@@ -113,7 +107,7 @@ impl<'data> NamePool<'data> {
     }
 
     /// The names in storage order; each starts at a multiple of `1 << shift`.
-    pub fn iter(&self) -> impl Iterator<Item = StoredName<'_>> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = StoredName<'_>> + '_ {
         self.order.iter().map(|&number| self.name(number))
     }
 

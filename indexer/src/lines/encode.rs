@@ -27,6 +27,17 @@ const LINES_PER_BYTE: u64 = 4;
 const LINES_OUTSIDE: u32 = 128;
 
 /// The line and inline sections, names still apart.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// use symidx_indexer::lines::{EncodedLines, Lines, encode};
+///
+/// let lines = Lines::from_units(&[unit]);
+/// let encoded: EncodedLines<'_> = encode(&lines, &image, &normalised, &mut report);
+/// assert_eq!(encoded.functions.len(), encoded.function_names.len()); // names get places later
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct EncodedLines<'data> {
     /// Key order.
@@ -52,6 +63,15 @@ pub struct EncodedLines<'data> {
 }
 
 /// Encodes the lines of an image whose symbols are settled.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// let lines = symidx_indexer::lines::Lines::from_units(&[unit]);
+/// let encoded = symidx_indexer::lines::encode(&lines, &image, &normalised, &mut report);
+/// assert!(encoded.function_names.contains(&&b"leaf"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn encode<'data>(
     lines: &Lines<'data>,
     image: &Image<'data>,

@@ -8,6 +8,17 @@
 //! read, and the packed units are joined in the input's order: so the bytes
 //! never depend on the number of threads, and memory grows with the index.
 //! Nothing here reads DWARF.
+//!
+//! ```
+//! # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+//! # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+//! use symidx_indexer::lines::{Lines, encode};
+//!
+//! let lines = Lines::from_units(&[unit]);
+//! let encoded = encode(&lines, &image, &normalised, &mut report);
+//! assert!(encoded.rows > 0 && encoded.inlined > 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -35,7 +46,7 @@ pub use symbols::add_symbols;
 
 /// How much is read at once, by how many, and who is told.
 #[derive(Clone, Debug)]
-pub struct LineOptions {
+pub(crate) struct LineOptions {
     /// Bytes of DWARF in a batch of units that are read side by side.
     batch: u64,
     threads: Option<NonZeroUsize>,
@@ -47,7 +58,11 @@ impl LineOptions {
     /// they decide it: a unit takes a few times its DWARF while it is read. A
     /// number of threads is that of a pool of its own; `None`: the process's.
     #[must_use]
-    pub fn new(max_memory: Option<u64>, threads: Option<NonZeroUsize>, progress: Listener) -> Self {
+    pub(crate) fn new(
+        max_memory: Option<u64>,
+        threads: Option<NonZeroUsize>,
+        progress: Listener,
+    ) -> Self {
         let batch = max_memory.map_or(MAX_BATCH, |bound| (bound / 32).clamp(1, MAX_BATCH));
         Self { batch, threads, progress }
     }
@@ -120,6 +135,13 @@ impl PackedUnit {
 }
 
 /// All that DWARF says of an image's lines and inlined functions.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// let lines = symidx_indexer::lines::Lines::from_units(&[unit]); // of all units, packed
+/// assert!(!lines.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Lines<'data> {
     /// Distinct functions, in the order they were met, with how often each has a node.
@@ -140,7 +162,11 @@ const UNIT_MEMORY: u64 = 6;
 impl<'data> Lines<'data> {
     /// Reads all DWARF of an image; the same for every number of threads and
     /// every bound on memory.
-    pub fn read(debug: &[DebugInfo<'data>], options: &LineOptions, report: &mut Report) -> Self {
+    pub(crate) fn read(
+        debug: &[DebugInfo<'data>],
+        options: &LineOptions,
+        report: &mut Report,
+    ) -> Self {
         options.run(|| Self::read_batches(debug, options, report))
     }
 
@@ -183,6 +209,14 @@ impl<'data> Lines<'data> {
     }
 
     /// Joins units that are at hand, in this order.
+    ///
+    /// ```
+    /// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+    /// // The same, whatever threads read the units: their order decides.
+    /// let lines = symidx_indexer::lines::Lines::from_units(&[unit.clone(), unit]);
+    /// assert!(!lines.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn from_units(units: &[UnitLines<'data>]) -> Self {
         let mut lines = Self::default();
@@ -200,7 +234,7 @@ impl<'data> Lines<'data> {
     /// What to say when the largest unit alone does not fit a bound on memory:
     /// units are read whole, however large.
     #[must_use]
-    pub fn beyond(&self, max_memory: Option<u64>) -> Option<String> {
+    pub(crate) fn beyond(&self, max_memory: Option<u64>) -> Option<String> {
         let bound = max_memory?;
         let needed = self.largest.saturating_mul(UNIT_MEMORY);
         (needed > bound).then(|| {
@@ -213,6 +247,10 @@ impl<'data> Lines<'data> {
     }
 
     /// True when nothing is known.
+    ///
+    /// ```
+    /// assert!(symidx_indexer::lines::Lines::from_units(&[]).is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
@@ -345,7 +383,7 @@ impl<'data> Known<'data> {
 }
 
 /// The image's DWARF, read; its functions that no table names become symbols.
-pub fn read<'data>(image: &mut Image<'data>, options: &LineOptions) -> Lines<'data> {
+pub(crate) fn read<'data>(image: &mut Image<'data>, options: &LineOptions) -> Lines<'data> {
     let debug = std::mem::take(&mut image.debug);
     let units = std::mem::take(&mut image.lines);
     let lines = match debug.is_empty() {

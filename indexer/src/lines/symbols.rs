@@ -11,6 +11,16 @@ use crate::model::{AddressKind, Binding, Image, Kind, NO_VERSION, Source, Symbol
 /// A function is known already when a function symbol starts where it starts,
 /// or one with a size covers its start: a table's name is what the program was
 /// linked with, and the parts that it tells apart (`f.cold`) DWARF does not.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// let lines = symidx_indexer::lines::Lines::from_units(&[unit]);
+/// // A stripped binary with a debug file: DWARF alone knows its functions.
+/// image.symbols.clear();
+/// symidx_indexer::lines::add_symbols(&lines, &mut image);
+/// assert!(image.symbols.iter().any(|symbol| symbol.name == b"outer"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn add_symbols<'data>(lines: &Lines<'data>, image: &mut Image<'data>) {
     let relocatable = image.addresses == AddressKind::SectionOffset;
     // In a linked image addresses tell all; a claim of a section may be stale.

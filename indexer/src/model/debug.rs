@@ -7,6 +7,13 @@ use super::Machine;
 
 /// The sections of one file that line and inline information is in. Empty
 /// where the file has none. Decompressed, relocations applied.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let sections: symidx_indexer::model::DwarfSections<'_> = image.debug[0].sections;
+/// assert!(!sections.info.is_empty() && sections.types.is_empty()); // DWARF 5 has no `.debug_types`
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DwarfSections<'data> {
     /// `.debug_abbrev`.
@@ -36,6 +43,18 @@ pub struct DwarfSections<'data> {
 }
 
 /// A split unit's file (`.dwo`), accepted by its id.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// // `.dwo` files are taken by this id, whatever their names are.
+/// let ids: Vec<u64> = image.debug[0]
+///     .split
+///     .iter()
+///     .map(|unit: &symidx_indexer::model::SplitUnit<'_>| unit.id)
+///     .collect();
+/// assert!(ids.is_empty() && ids.is_sorted()); // not built with -gsplit-dwarf
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct SplitUnit<'data> {
     /// `DW_AT_GNU_dwo_id` or the unit header's id, of both files.
@@ -45,6 +64,13 @@ pub struct SplitUnit<'data> {
 }
 
 /// One stretch of the addresses that DWARF states, and where it lies in the image.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let text: &symidx_indexer::model::Mapping = &image.debug[0].addresses.mappings[0];
+/// assert_eq!(text.start, text.target); // linked: addresses mean themselves
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping {
     /// First address as DWARF states it.
@@ -66,6 +92,15 @@ pub struct Mapping {
 /// after the other from a made-up address on, applies the relocations for
 /// these addresses, and maps them back to (section, offset). In a Mach-O debug
 /// map each function of an object maps to its place in the linked image.
+///
+/// ```
+/// use symidx_indexer::model::{AddressMap, Mapping};
+///
+/// let code = Mapping { start: 0x1000, size: 0x20, section: 1, target: 0x401000 };
+/// let map = AddressMap { mappings: vec![code] };
+/// assert!(map.find(0).is_none()); // a tombstone: code that the linker dropped
+/// assert_eq!(map.find(0x1010), Some(&code));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressMap {
     /// Sorted by `start`, not overlapping, none empty.
@@ -74,6 +109,14 @@ pub struct AddressMap {
 
 impl AddressMap {
     /// The mapping that holds `address`.
+    ///
+    /// ```
+    /// use symidx_indexer::model::{AddressMap, Mapping};
+    ///
+    /// let map = AddressMap { mappings: vec![Mapping { start: 0, size: 4, section: 3, target: 0 }] };
+    /// assert_eq!(map.find(3).unwrap().section, 3); // in a `.o`, a function truly is at 0
+    /// assert!(map.find(4).is_none());
+    /// ```
     #[must_use]
     pub fn find(&self, address: u64) -> Option<&Mapping> {
         let after = self.mappings.partition_point(|mapping| mapping.start <= address);
@@ -83,6 +126,13 @@ impl AddressMap {
 }
 
 /// One file's DWARF, not parsed yet.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let info: &symidx_indexer::model::DebugInfo<'_> = &image.debug[0];
+/// assert!(info.label.is_empty() && !info.sections.line.is_empty()); // the input's own
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DebugInfo<'data> {
     /// For messages: `""` for the input itself, else `"debug file /usr/…: "`.

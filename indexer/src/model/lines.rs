@@ -2,6 +2,20 @@
 //! hands to `lines`.
 //!
 //! Indexes are into the vectors of the same [`UnitLines`]; `NONE` means none.
+//!
+//! ```
+//! # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+//! use symidx_indexer::model::lines::NONE;
+//!
+//! // From a row up the tree: which functions its code was inlined into.
+//! let row = unit.rows.iter().rev().find(|row| row.node != NONE).unwrap();
+//! let mut node = unit.nodes[row.node as usize];
+//! while node.parent != NONE {
+//!     node = unit.nodes[node.parent as usize];
+//! }
+//! assert!(!unit.functions[node.function as usize].name.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 /// "None" in an index.
 pub const NONE: u32 = u32::MAX;
@@ -9,6 +23,13 @@ pub const NONE: u32 = u32::MAX;
 /// A source file in the parts that DWARF states. Its path is `name` when that
 /// is absolute; else `directory/name` when `directory` is absolute; else
 /// `base/directory/name`; empty parts are left out.
+///
+/// ```
+/// use symidx_indexer::model::lines::SourceFile;
+///
+/// let file = SourceFile { base: b"/src", directory: b"lib", name: b"a.c" }; // /src/lib/a.c
+/// assert_eq!(file.len(), 10);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SourceFile<'data> {
     /// The unit's compilation directory.
@@ -21,12 +42,23 @@ pub struct SourceFile<'data> {
 
 impl SourceFile<'_> {
     /// Bytes of all parts.
+    ///
+    /// ```
+    /// use symidx_indexer::model::lines::SourceFile;
+    ///
+    /// let file = SourceFile { base: b"/src", directory: b"", name: b"a.c" };
+    /// assert_eq!(file.len(), 7); // without the slashes between
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.base.len().saturating_add(self.directory.len()).saturating_add(self.name.len())
     }
 
     /// True when all parts are empty.
+    ///
+    /// ```
+    /// assert!(symidx_indexer::model::lines::SourceFile::default().is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -35,7 +67,7 @@ impl SourceFile<'_> {
 
 /// True for a path that no directory is put before: from the root, or from a drive.
 #[must_use]
-pub fn is_absolute(path: &[u8]) -> bool {
+pub(crate) fn is_absolute(path: &[u8]) -> bool {
     match path {
         [b'/' | b'\\', ..] => true,
         [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic(),
@@ -44,6 +76,14 @@ pub fn is_absolute(path: &[u8]) -> bool {
 }
 
 /// A function as its declaration states it.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// let leaf: &symidx_indexer::model::lines::Function<'_> =
+///     unit.functions.iter().find(|function| function.name == b"leaf").unwrap();
+/// assert_eq!(leaf.line, 6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Function<'data> {
     /// Linkage name, else plain name; empty when there is neither.
@@ -55,6 +95,15 @@ pub struct Function<'data> {
 }
 
 /// One function at one place of the inline tree.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// use symidx_indexer::model::lines::{NONE, Node};
+///
+/// let inlined = |node: &&Node| node.parent != NONE;
+/// assert!(unit.nodes.iter().filter(inlined).all(|node| node.call_line != 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node {
     /// Which function; `NONE` when its DIE cannot be found.
@@ -72,6 +121,15 @@ pub struct Node {
 
 /// A contiguous stretch of code: one range of one function, or line rows outside
 /// every function.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// let piece: &symidx_indexer::model::lines::Piece = &unit.pieces[0];
+/// let rows = &unit.rows[piece.rows.start as usize..piece.rows.end as usize];
+/// assert_eq!(rows[0].offset, 0); // the first one starts where the piece does
+/// assert!(rows.is_sorted_by_key(|row| row.offset));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Index into [`crate::model::Image::sections`].
@@ -89,6 +147,14 @@ pub struct Piece {
 }
 
 /// From `offset` up to the next row of the piece, the code came from this place.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// let row: symidx_indexer::model::lines::Row = unit.rows[0];
+/// assert_eq!(unit.files[row.file as usize].name, b"lines.c");
+/// assert!(row.line > 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Bytes from the piece's start.
@@ -104,6 +170,13 @@ pub struct Row {
 }
 
 /// What one unit says.
+///
+/// ```
+/// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+/// let unit: symidx_indexer::model::lines::UnitLines<'_> = unit;
+/// assert!(unit.pieces.is_sorted_by_key(|piece| (piece.section, piece.start, piece.size)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitLines<'data> {
     /// Files, each once.

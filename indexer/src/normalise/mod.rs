@@ -3,6 +3,18 @@
 //! In: an [`Image`] as its tables state it. Out: [`Normalised`], where every
 //! address has at most one answer and every name is kept. This module never
 //! reads a file format and never knows bytes on disk.
+//!
+//! ```
+//! # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+//! use symidx_indexer::normalise::{NormaliseOptions, normalise};
+//!
+//! // `__bss_start` and `_edata` start where `sink` does: one answers, all are kept.
+//! let normalised = normalise(&mut image, NormaliseOptions::default());
+//! let owner = normalised.owners.last().unwrap();
+//! assert_eq!(normalised.primary(owner).unwrap().name, b"sink");
+//! assert_eq!(normalised.listed_aliases(owner).len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use crate::model::{Image, NO_VERSION, Report, Symbol};
 use reach::{Fate, Limits};
@@ -13,12 +25,21 @@ mod pieces;
 mod reach;
 #[cfg(test)]
 mod reference;
-pub mod rules;
+pub(crate) mod rules;
 mod sections;
 #[cfg(test)]
 mod tests;
 
 /// What to keep.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// use symidx_indexer::normalise::{NormaliseOptions, normalise};
+///
+/// let normalised = normalise(&mut image, NormaliseOptions { code_only: true });
+/// assert_eq!(normalised.owners.len(), 5); // without `sink`, which is data
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NormaliseOptions {
     /// Functions and code labels only, no data objects.
@@ -26,6 +47,14 @@ pub struct NormaliseOptions {
 }
 
 /// How the size of a symbol is known.
+///
+/// ```
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+/// use symidx_indexer::normalise::Extent;
+///
+/// assert!(normalised.owners.iter().all(|owner| owner.extent == Extent::Exact));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Extent {
@@ -38,8 +67,15 @@ pub enum Extent {
 }
 
 /// One symbol that owns addresses (40 bytes). Its names are a range of
-/// [`Normalised::names`]; read them with [`Normalised::primary`],
-/// [`Normalised::own_aliases`] and [`Normalised::listed_aliases`].
+/// [`Normalised::names`]; read them with [`Normalised::primary`] and
+/// [`Normalised::listed_aliases`].
+///
+/// ```
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+/// let outer: &symidx_indexer::normalise::Owner = &normalised.owners[2];
+/// assert_eq!((outer.address, outer.size, outer.part), (0x4001a0, 0x71, false));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// First address (svma, or offset in the section).
@@ -61,18 +97,30 @@ pub struct Owner {
     /// `.cold`, `.part`, … piece of another function, by its primary name.
     pub part: bool,
     /// Two or more different functions share these bytes (ICF), as far as
-    /// names tell: see [`rules::is_folded`].
+    /// names tell.
     pub folded: bool,
 }
 
 impl Owner {
     /// First address behind it; never wraps.
+    ///
+    /// ```
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+    /// assert_eq!(normalised.owners[2].end(), 0x400211);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn end(&self) -> u64 {
         self.address.saturating_add(self.size)
     }
 
     /// True for a function start without a name.
+    ///
+    /// ```
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+    /// assert!(!normalised.owners.iter().any(|owner| owner.is_unnamed())); // Mach-O has such
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_unnamed(&self) -> bool {
         self.own_names == 0
@@ -81,6 +129,13 @@ impl Owner {
 
 /// From `start` up to the next piece of the space (or the end of its owner),
 /// the answer is `owner`.
+///
+/// ```
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+/// let piece: &symidx_indexer::normalise::Piece = &normalised.pieces[2];
+/// assert_eq!(normalised.owners[piece.owner as usize].address, piece.start);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// First address.
@@ -92,6 +147,13 @@ pub struct Piece {
 /// A stretch of address space whose pieces are searched together: the
 /// neighbouring sections of one class (code or data) and one module, or one
 /// section of a relocatable file. It has at least one owner.
+///
+/// ```
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+/// let code: &symidx_indexer::normalise::Space = &normalised.spaces[0];
+/// assert!(code.code && code.section.is_none() && code.owners.contains(&0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Space {
     /// First address of its first section that has an owner.
@@ -116,6 +178,13 @@ pub struct Space {
 }
 
 /// The image with every question of choice settled.
+///
+/// ```
+/// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+/// let normalised: symidx_indexer::normalise::Normalised<'_> = normalised;
+/// assert_eq!((normalised.owners.len(), normalised.names_only.len()), (6, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Normalised<'data> {
     /// Address spaces sorted by `start` (by section index in relocatable files); they do not overlap.
@@ -142,6 +211,13 @@ pub struct Normalised<'data> {
 
 impl<'data> Normalised<'data> {
     /// The primary name of an owner; `None` for a function start without a name.
+    ///
+    /// ```
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+    /// let first = &normalised.owners[0];
+    /// assert_eq!(normalised.primary(first).unwrap().name, b"never");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn primary(&self, owner: &Owner) -> Option<&Symbol<'data>> {
         self.name_range(owner, owner.own_names).first()
@@ -149,18 +225,33 @@ impl<'data> Normalised<'data> {
 
     /// The further names of this very owner, in table order.
     #[must_use]
-    pub fn own_aliases(&self, owner: &Owner) -> &[Symbol<'data>] {
+    pub(crate) fn own_aliases(&self, owner: &Owner) -> &[Symbol<'data>] {
         self.name_range(owner, owner.own_names).get(1..).unwrap_or_default()
     }
 
-    /// The further names that a lookup lists: [`own_aliases`](Self::own_aliases),
+    /// The further names that a lookup lists: those of this very owner in table order,
     /// then the first names of the bigger owners with the same start.
+    ///
+    /// ```
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+    /// let sink = normalised.owners.last().unwrap();
+    /// let names = normalised.listed_aliases(sink).iter().map(|symbol| symbol.name);
+    /// assert_eq!(names.collect::<Vec<_>>(), [&b"__bss_start"[..], b"_edata"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn listed_aliases(&self, owner: &Owner) -> &[Symbol<'data>] {
         self.name_range(owner, owner.listed_names).get(1..).unwrap_or_default()
     }
 
     /// The version of a name, without `@`; empty when it has none.
+    ///
+    /// ```
+    /// # let (mut image, normalised) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/normalised.rs"));
+    /// let name = normalised.primary(&normalised.owners[0]).unwrap();
+    /// assert_eq!(normalised.version(name), b""); // `V2` of `f@@V2`
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn version(&self, symbol: &Symbol<'data>) -> &'data [u8] {
         if symbol.version == NO_VERSION {
@@ -191,6 +282,15 @@ const MAX_SYMBOLS: usize = 1 << 29;
 /// each of them says about itself. Time is O(n log n) for any input; memory
 /// beside the symbols, which are sorted in place, is 40 bytes an owner, 16 a
 /// piece and 1 a symbol for a while.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+/// assert!(image.symbols.is_empty()); // they are in `normalised` now
+/// // No two pieces start at one address unless the later one hides the earlier.
+/// assert!(normalised.pieces.is_sorted_by_key(|piece| piece.start));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn normalise<'data>(image: &mut Image<'data>, options: NormaliseOptions) -> Normalised<'data> {
     let mut report = std::mem::take(&mut image.report);
     for (length, what) in

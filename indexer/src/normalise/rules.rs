@@ -16,7 +16,7 @@ use crate::model::{Kind, NO_VERSION, Section, Source, Symbol};
 /// `?f@@YAXXZ (x)` and file paths stay whole), or `@plt`, which tools append to
 /// name a stub and which is no version.
 #[must_use]
-pub fn split_version(name: &[u8]) -> Option<(&[u8], &[u8], bool)> {
+pub(crate) fn split_version(name: &[u8]) -> Option<(&[u8], &[u8], bool)> {
     let at = memchr::memchr(b'@', name)?;
     let (base, rest) = name.split_at_checked(at)?;
     let (version, default) = match rest {
@@ -72,7 +72,7 @@ fn strip_suffix(name: &[u8]) -> Option<(&[u8], bool)> {
 /// The function a clone or a piece was made from: `f` for `f`, `f.cold`,
 /// `f.constprop.0.isra.0`, `f.llvm.123`. Other dots are the name's own.
 #[must_use]
-pub fn base_name(mut name: &[u8]) -> &[u8] {
+pub(crate) fn base_name(mut name: &[u8]) -> &[u8] {
     while let Some((base, _)) = strip_suffix(name) {
         name = base;
     }
@@ -82,7 +82,7 @@ pub fn base_name(mut name: &[u8]) -> &[u8] {
 /// True for `.cold`, `.part`, `.isra`, `.constprop`, `.llvm.` (and BOLT's
 /// `.warm`) names: kept as named, flagged as part of their [`base_name`].
 #[must_use]
-pub fn is_part(mut name: &[u8]) -> bool {
+pub(crate) fn is_part(mut name: &[u8]) -> bool {
     while let Some((base, part)) = strip_suffix(name) {
         if part {
             return true;
@@ -96,19 +96,19 @@ pub fn is_part(mut name: &[u8]) -> bool {
 /// kernel's `__pfx_*` and `__kcfi_typeid_*`. (Its `.L*` labels are dropped as
 /// the file is read; in other files `.L*` is a name like any other.)
 #[must_use]
-pub fn always_loses(name: &[u8]) -> bool {
+pub(crate) fn always_loses(name: &[u8]) -> bool {
     name.starts_with(b"__pfx_") || name.starts_with(b"__kcfi_typeid_")
 }
 
 /// How many underscores a name starts with.
 #[must_use]
-pub fn leading_underscores(name: &[u8]) -> usize {
+pub(crate) fn leading_underscores(name: &[u8]) -> usize {
     name.iter().take_while(|byte| **byte == b'_').count()
 }
 
 /// True for functions and indirect functions.
 #[must_use]
-pub fn is_function(kind: Kind) -> bool {
+pub(crate) fn is_function(kind: Kind) -> bool {
     matches!(kind, Kind::Function | Kind::Ifunc)
 }
 
@@ -135,7 +135,7 @@ fn version_rank(symbol: &Symbol<'_>) -> u8 {
 /// function, object, label; sized before unsized; global, weak, local; fewest
 /// leading underscores; default version; shortest; bytes; then table order.
 #[must_use]
-pub fn compare_primary(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
+pub(crate) fn compare_primary(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
     let synthesized = |symbol: &Symbol<'_>| symbol.source == Source::Plt;
     always_loses(a.name)
         .cmp(&always_loses(b.name))
@@ -153,7 +153,7 @@ pub fn compare_primary(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
 /// `Less` when `a` stands earlier in the tables: source, then position; the
 /// other fields only keep the order total for inputs that repeat a position.
 #[must_use]
-pub fn compare_table(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
+pub(crate) fn compare_table(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
     let rest = |s: &Symbol<'_>| (s.version, !s.default_version, s.kind, s.binding, s.size);
     (a.source, a.order)
         .cmp(&(b.source, b.order))
@@ -172,7 +172,7 @@ pub fn compare_table(a: &Symbol<'_>, b: &Symbol<'_>) -> Ordering {
 /// function folded into a strong one does not, and formats without sizes
 /// (Mach-O, kallsyms) are never flagged.
 #[must_use]
-pub fn is_folded(names: &[Symbol<'_>]) -> bool {
+pub(crate) fn is_folded(names: &[Symbol<'_>]) -> bool {
     let differ = |weak: bool| {
         let mut functions = names.iter().filter(|symbol| {
             is_function(symbol.kind)
@@ -188,7 +188,7 @@ pub fn is_folded(names: &[Symbol<'_>]) -> bool {
 
 /// True when two names are spellings of one function: see [`is_folded`].
 #[must_use]
-pub fn same_function(a: &[u8], b: &[u8]) -> bool {
+pub(crate) fn same_function(a: &[u8], b: &[u8]) -> bool {
     let (a, b) = (identity(a), identity(b));
     a == b || is_structor_variant(a, b) || is_prefixed(a, b) || is_prefixed(b, a)
 }
@@ -222,7 +222,7 @@ fn is_structor_variant(a: &[u8], b: &[u8]) -> bool {
 /// Why `--code-only` drops a symbol; `None` when it stays: functions
 /// anywhere, and labels that are not in a data section.
 #[must_use]
-pub fn code_only_drops(kind: Kind, section: Option<&Section<'_>>) -> Option<&'static str> {
+pub(crate) fn code_only_drops(kind: Kind, section: Option<&Section<'_>>) -> Option<&'static str> {
     match kind {
         Kind::Function | Kind::Ifunc => None,
         Kind::Object => Some("data object (--code-only)"),

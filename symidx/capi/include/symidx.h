@@ -131,6 +131,13 @@
 /**
  * What a call came to. 0: done; above: there is no answer, or not all of it,
  * and why; below: the call was wrong or the system refused.
+ *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * int32_t status = symidx_lookup(index, 0x400211, &symbol);
+ * assert(status >= 0);            // below 0 the call was wrong
+ * assert(status == SYMIDX_GAP);   // above 0 there is no answer, and why
+ * ```
  */
 enum symidx_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -242,6 +249,12 @@ typedef int32_t symidx_status;
 
 /**
  * How a build is told from others.
+ *
+ * ```c
+ * symidx_identity of = {.size = sizeof of};
+ * symidx_identify(index, &of);
+ * assert(of.id_kind == SYMIDX_ID_BUILD_ID && of.id_length == 8);
+ * ```
  */
 enum symidx_id_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -271,6 +284,12 @@ typedef uint32_t symidx_id_kind;
 
 /**
  * What a symbol is.
+ *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_lookup(index, 0x400270, &symbol);
+ * assert(symbol.kind == SYMIDX_KIND_OBJECT); // data: no frame of a stack
+ * ```
  */
 enum symidx_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -316,6 +335,12 @@ typedef uint32_t symidx_kind;
 
 /**
  * How a name is bound.
+ *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_lookup(index, 0x400170, &symbol);
+ * assert(symbol.binding == SYMIDX_BINDING_LOCAL); // others may have its name, too
+ * ```
  */
 enum symidx_binding
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -345,6 +370,12 @@ typedef uint32_t symidx_binding;
 
 /**
  * How a symbol's length is known.
+ *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_lookup(index, 0x4001a8, &symbol);
+ * assert(symbol.extent == SYMIDX_EXTENT_EXACT); // length as the compiler stated it
+ * ```
  */
 enum symidx_extent
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -374,6 +405,12 @@ typedef uint32_t symidx_extent;
 
 /**
  * What a module is.
+ *
+ * ```c
+ * symidx_module module = {.size = sizeof module};
+ * symidx_modules_get(modules, 0, &module);
+ * assert(module.kind == SYMIDX_MODULE_FILE); // an index can be built of it
+ * ```
  */
 enum symidx_module_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
@@ -407,26 +444,60 @@ typedef uint32_t symidx_module_kind;
 
 /**
  * An open index: what symidx_open_map and its kin give, symidx_close takes.
+ *
+ * ```c
+ * symidx_index *index = NULL;
+ * if (symidx_open_map("app.symidx", &index, NULL, 0) == SYMIDX_OK)
+ *     symidx_verify(index, NULL, 0);
+ * symidx_close(index);
+ * ```
  */
 typedef struct symidx_index symidx_index;
 
 /**
  * The modules of a process at one moment.
+ *
+ * ```c
+ * symidx_modules *modules;
+ * symidx_modules_capture(&modules); // where every file is mapped in this process
+ * assert(symidx_modules_count(modules) > 0);
+ * symidx_modules_free(modules);
+ * ```
  */
 typedef struct symidx_modules symidx_modules;
 
 /**
  * Run-time addresses to symbols and frames: modules and the indexes open for them.
+ *
+ * ```c
+ * symidx_resolver *resolver;
+ * symidx_resolver_new(modules, store, &resolver);
+ * symidx_resolver_open_all(resolver, NULL);
+ * symidx_resolver_free(resolver);
+ * ```
  */
 typedef struct symidx_resolver symidx_resolver;
 
 /**
  * Where indexes are found, and those that are open.
+ *
+ * ```c
+ * symidx_store *store;
+ * symidx_store_new(SYMIDX_STORE_ONLY_ADDED, &store);
+ * symidx_store_add_directory(store, "/var/lib/symidx");
+ * symidx_store_free(store);
+ * ```
  */
 typedef struct symidx_store symidx_store;
 
 /**
  * Which file an index is of.
+ *
+ * ```c
+ * symidx_identity of = {.size = sizeof of};
+ * symidx_identify(index, &of);
+ * assert(of.flags & SYMIDX_IMAGE_LINES); // else only names
+ * ```
  */
 typedef struct symidx_identity {
   /**
@@ -473,6 +544,13 @@ typedef struct symidx_identity {
 
 /**
  * Bytes with a length, not ended by NUL; `data` is NULL where there are none.
+ *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_lookup(index, 0x4001a8, &symbol);
+ * symidx_text name = symbol.name; // no NUL at its end
+ * assert(name.length == 5 && memcmp(name.data, "outer", name.length) == 0);
+ * ```
  */
 typedef struct symidx_text {
   /**
@@ -487,6 +565,13 @@ typedef struct symidx_text {
 
 /**
  * A symbol, as the answer to an address.
+ *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_lookup(index, 0x40018c, &symbol);
+ * if (symbol.flags & SYMIDX_SYMBOL_PART)
+ *     printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints _start.cold
+ * ```
  */
 typedef struct symidx_symbol {
   /**
@@ -558,6 +643,14 @@ typedef struct symidx_symbol {
 
 /**
  * One way a name is defined.
+ *
+ * ```c
+ * symidx_index *library; // two versions of a function, the default one first
+ * symidx_match found[2] = {{.size = sizeof found[0]}};
+ * symidx_open_read("library.symidx", &library, NULL, 0);
+ * symidx_find(library, "verfn", strlen("verfn"), found, 2, NULL);
+ * printf("%.*s\n", SYMIDX_PRINT(found[0].version)); // prints V2
+ * ```
  */
 typedef struct symidx_match {
   /**
@@ -606,6 +699,14 @@ typedef struct symidx_match {
 /**
  * One function at an address: the one the instruction was compiled from, or one
  * that it was inlined into.
+ *
+ * ```c
+ * symidx_frame frames[16] = {{.size = sizeof frames[0]}};
+ * size_t count;
+ * symidx_frames(index, 0x4001a8, NULL, frames, 16, &count);
+ * assert(count == 3 && frames[0].flags & SYMIDX_FRAME_INLINED);
+ * printf("%.*s\n", SYMIDX_PRINT(frames[0].file)); // prints lines.c
+ * ```
  */
 typedef struct symidx_frame {
   /**
@@ -662,6 +763,12 @@ typedef struct symidx_frame {
 
 /**
  * One file that a process has mapped.
+ *
+ * ```c
+ * symidx_module module = {.size = sizeof module};
+ * symidx_modules_get(modules, 0, &module);
+ * printf("%u bytes\n", (unsigned)(module.end - module.start)); // prints 4096 bytes
+ * ```
  */
 typedef struct symidx_module {
   /**
@@ -705,6 +812,13 @@ typedef struct symidx_module {
 
 /**
  * Where in which module a run-time address lies.
+ *
+ * ```c
+ * symidx_location location = {.size = sizeof location};
+ * symidx_modules_find(modules, 0x5555000001a8, &location);
+ * if (location.flags & SYMIDX_LOCATION_FILE_OFFSET) // not of /proc/PID/maps alone: no svma
+ *     printf("0x%llx\n", (unsigned long long)location.file_offset); // prints 0x1a8
+ * ```
  */
 typedef struct symidx_location {
   /**
@@ -735,6 +849,12 @@ typedef struct symidx_location {
 
 /**
  * What a resolver can need in memory at most, whatever is asked of it.
+ *
+ * ```c
+ * symidx_budget budget = {.size = sizeof budget};
+ * symidx_resolver_budget(resolver, &budget);
+ * assert(budget.anonymous_bytes + budget.mapped_bytes < 64 << 20);
+ * ```
  */
 typedef struct symidx_budget {
   /**
@@ -766,6 +886,13 @@ typedef struct symidx_budget {
 
 /**
  * How many addresses have symbols, and why the others have none.
+ *
+ * ```c
+ * symidx_statistics statistics = {.size = sizeof statistics};
+ * symidx_statistics_count(&statistics, SYMIDX_GAP);
+ * symidx_statistics_count(&statistics, SYMIDX_OK);
+ * assert(statistics.addresses == 2 && statistics.gap == 1 && statistics.resolved == 1);
+ * ```
  */
 typedef struct symidx_statistics {
   /**
@@ -840,6 +967,13 @@ extern "C" {
  * it replaces files by rename. Where others may write the file, use
  * symidx_open_read.
  *
+ * ```c
+ * symidx_index *index;
+ * char message[256];
+ * if (symidx_open_map("app.symidx", &index, message, sizeof message) != SYMIDX_OK)
+ *     fprintf(stderr, "%s\n", message);
+ * ```
+ *
  * Threads: any. Signals: no.
  *
  * # Safety
@@ -855,6 +989,12 @@ symidx_status symidx_open_map(const char *path,
  * Opens an index file by reading it into memory: no hazard from files that
  * change, at the price of one copy. As symidx_open_map otherwise.
  *
+ * ```c
+ * symidx_index *index; // a file that others may write to
+ * if (symidx_open_read("app.symidx", &index, NULL, 0) == SYMIDX_OK)
+ *     symidx_close(index);
+ * ```
+ *
  * Threads: any. Signals: no.
  *
  * # Safety
@@ -867,6 +1007,13 @@ symidx_status symidx_open_read(const char *path,
 
 /**
  * Opens an index in memory, without a copy.
+ *
+ * ```c
+ * static const uint8_t bytes[] = "not an index"; // one that is linked in, say
+ * symidx_index *index;
+ * int32_t status = symidx_open_memory(bytes, sizeof bytes, &index, NULL, 0);
+ * printf("%s\n", symidx_strerror(status)); // prints expected a .symidx file, found something else
+ * ```
  *
  * Threads: any. Signals: no (one small allocation). Lifetime: the bytes must
  * stay where they are, unchanged, until the index is closed.
@@ -884,6 +1031,13 @@ symidx_status symidx_open_memory(const uint8_t *bytes,
 /**
  * Closes an index; NULL is fine.
  *
+ * ```c
+ * symidx_index *index;
+ * symidx_open_read("app.symidx", &index, NULL, 0);
+ * symidx_close(index);
+ * symidx_close(NULL); // nothing to close
+ * ```
+ *
  * Threads: when no other call uses the index. Signals: no. Lifetime: every text
  * from the index ends.
  *
@@ -895,6 +1049,12 @@ void symidx_close(struct symidx_index *index);
 /**
  * Checks every promise of the format, hashes included: linear in the file's
  * size. SYMIDX_ERROR_BROKEN, and in `message` (may be NULL) which one is broken where.
+ *
+ * ```c
+ * char message[256]; // after a transfer, before a rollout
+ * if (symidx_verify(index, message, sizeof message) != SYMIDX_OK)
+ *     fprintf(stderr, "%s\n", message);
+ * ```
  *
  * Threads: any. Signals: no (slow, but no heap, no lock).
  *
@@ -908,6 +1068,14 @@ symidx_status symidx_verify(const struct symidx_index *index,
 /**
  * Which file the index is of: build-id or UUID, hash, sizes.
  *
+ * ```c
+ * symidx_identity of = {.size = sizeof of};
+ * symidx_identify(index, &of);
+ * for (uint32_t i = 0; i < of.id_length; i++)
+ *     printf("%02x", of.id[i]);
+ * printf(", %u symbols\n", of.symbols); // prints 1122334455667788, 6 symbols
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: a copy.
  *
  * # Safety
@@ -918,6 +1086,12 @@ symidx_status symidx_identify(const struct symidx_index *index, struct symidx_id
 /**
  * The symbol that covers an svma (the address as in the symbol table), the
  * innermost one where symbols nest; SYMIDX_GAP when none does.
+ *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * if (symidx_lookup(index, 0x4001a8, &symbol) == SYMIDX_OK)
+ *     printf("%.*s+%u\n", SYMIDX_PRINT(symbol.name), (unsigned)symbol.offset); // prints outer+8
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
  *
@@ -933,6 +1107,13 @@ symidx_status symidx_lookup(const struct symidx_index *index,
  * it, and counts `offset` to that byte. Every stack entry but the innermost is a
  * return address.
  *
+ * ```c
+ * // The call is the last instruction of its function: what follows is nobody's.
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * if (symidx_lookup_return(index, 0x400191, &symbol) == SYMIDX_OK)
+ *     printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints _start.cold
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
  *
  * # Safety
@@ -945,6 +1126,14 @@ symidx_status symidx_lookup_return(const struct symidx_index *index,
 /**
  * The symbol at an offset of the binary's file, as profilers record it:
  * ip - start + pgoff of the mapping that holds ip.
+ *
+ * ```c
+ * // A sample at ip in a mapping of the file: from /proc/PID/maps, or PERF_RECORD_MMAP.
+ * uint64_t ip = 0x7f12345601a8, start = 0x7f1234560000, pgoff = 0;
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * if (symidx_lookup_offset(index, ip - start + pgoff, &symbol) == SYMIDX_OK)
+ *     printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints outer
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
  *
@@ -959,6 +1148,14 @@ symidx_status symidx_lookup_offset(const struct symidx_index *index,
  * The symbol at an offset of a section of a relocatable file (`.o`, `.ko`);
  * `section` of NULL and 0: `.text`, else the first that is code. SYMIDX_NONE
  * when there is no such section.
+ *
+ * ```c
+ * symidx_index *object; // of a .o: two functions at offset 0, each of its section
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_open_read("object.symidx", &object, NULL, 0);
+ * symidx_lookup_section(object, ".text.two", strlen(".text.two"), 0, &symbol);
+ * printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints two
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
  *
@@ -977,6 +1174,13 @@ symidx_status symidx_lookup_section(const struct symidx_index *index,
  * when there is none, SYMIDX_CUT when there are more than `capacity`.
  *
  * `count` (may be NULL) takes how many there are; `capacity` of them are written.
+ *
+ * ```c
+ * // Where to set a breakpoint.
+ * symidx_match found = {.size = sizeof found};
+ * if (symidx_find(index, "outer", strlen("outer"), &found, 1, NULL) == SYMIDX_OK)
+ *     printf("0x%llx\n", (unsigned long long)found.address); // prints 0x4001a0
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
  *
@@ -1001,6 +1205,15 @@ symidx_status symidx_find(const struct symidx_index *index,
  * them are written; 0 when the call fails. `symbol` (may be NULL) takes what symidx_lookup answers;
  * where only lines are known, its status is SYMIDX_GAP.
  *
+ * ```c
+ * symidx_frame frames[16] = {{.size = sizeof frames[0]}};
+ * size_t count, i;
+ * symidx_frames(index, 0x4001a8, NULL, frames, 16, &count);
+ * for (i = 0; i < count && i < 16; i++)
+ *     printf("%.*s:%u ", SYMIDX_PRINT(frames[i].function), frames[i].line);
+ * printf("\n"); // prints leaf:6 middle:10 outer:17
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
  *
  * # Safety
@@ -1017,6 +1230,13 @@ symidx_status symidx_frames(const struct symidx_index *index,
 /**
  * The frames of the call before a return address. As symidx_frames.
  *
+ * ```c
+ * // Of a stack entry that is not the innermost: the line of the call.
+ * symidx_frame frame = {.size = sizeof frame};
+ * if (symidx_frames_return(index, 0x400191, NULL, &frame, 1, NULL) == SYMIDX_OK)
+ *     printf("line %u\n", frame.line); // prints line 26
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
  *
  * # Safety
@@ -1031,6 +1251,13 @@ symidx_status symidx_frames_return(const struct symidx_index *index,
 
 /**
  * The frames at an offset of the binary's file. As symidx_frames.
+ *
+ * ```c
+ * // As a profile's mappings count: from the start of the file. Room for the innermost.
+ * symidx_frame frame = {.size = sizeof frame};
+ * if (symidx_frames_offset(index, 0x1a8, NULL, &frame, 1, NULL) == SYMIDX_CUT)
+ *     printf("%.*s\n", SYMIDX_PRINT(frame.function)); // prints leaf
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: texts as long as the index.
  *
@@ -1055,6 +1282,12 @@ symidx_status symidx_frames_offset(const struct symidx_index *index,
  * `flags`: SYMIDX_STORE_* or 0. Without SYMIDX_STORE_READ, indexes are mapped,
  * with the promise of symidx_open_map for every place of the store.
  *
+ * ```c
+ * symidx_store *store; // for a service whose index files others may write to
+ * if (symidx_store_new(SYMIDX_STORE_READ, &store) == SYMIDX_OK)
+ *     symidx_store_free(store);
+ * ```
+ *
  * Threads: any. Signals: no.
  *
  * # Safety
@@ -1066,6 +1299,13 @@ symidx_status symidx_store_new(uint32_t flags, struct symidx_store **store);
 /**
  * Frees a store; NULL is fine. Resolvers that use it keep what they need.
  *
+ * ```c
+ * symidx_store *store;
+ * symidx_store_new(0, &store);
+ * symidx_resolver_new(modules, store, &resolver); // holds the store, too
+ * symidx_store_free(store);
+ * ```
+ *
  * Threads: when no other call uses this handle. Signals: no.
  *
  * # Safety
@@ -1076,6 +1316,12 @@ void symidx_store_free(struct symidx_store *store);
 /**
  * Looks in a directory too, before those of the environment. `path` ends in NUL.
  * SYMIDX_ERROR_IN_USE once a resolver has the store.
+ *
+ * ```c
+ * symidx_store *store; // what it holds: symidx build --store /var/lib/symidx
+ * symidx_store_new(0, &store);
+ * symidx_store_add_directory(store, "/var/lib/symidx");
+ * ```
  *
  * Threads: when no other call uses the store. Signals: no. Lifetime: a copy.
  *
@@ -1089,6 +1335,12 @@ symidx_status symidx_store_add_directory(struct symidx_store *store, const char 
  * whole pages); UINT64_MAX = no bound. Indexes past a bound are
  * SYMIDX_OVER_BUDGET. Without this call: 4096, and no bound on bytes.
  * SYMIDX_ERROR_IN_USE once a resolver has the store.
+ *
+ * ```c
+ * symidx_store *store;
+ * symidx_store_new(0, &store);
+ * symidx_store_set_bounds(store, 100, 64 << 20); // indexes, bytes
+ * ```
  *
  * Threads: when no other call uses the store. Signals: no.
  *
@@ -1105,6 +1357,12 @@ symidx_status symidx_store_set_bounds(struct symidx_store *store,
  * file need not be there. `id` is what the profile says its build-id or UUID is;
  * NULL and 0: the file is asked. Why there is none is the status, and in full in
  * `message` (may be NULL).
+ *
+ * ```c
+ * symidx_index *index; // by the id that the file has
+ * if (symidx_store_find(store, "app", NULL, 0, &index, NULL, 0) == SYMIDX_OK)
+ *     symidx_close(index);
+ * ```
  *
  * Threads: any. Signals: no. Lifetime: the index is the caller's.
  *
@@ -1124,6 +1382,13 @@ symidx_status symidx_store_find(const struct symidx_store *store,
  * How many indexes are open, and their bytes, mapped ones in whole pages: what
  * can be resident of them at most. Either pointer may be NULL.
  *
+ * ```c
+ * uint64_t open, bytes; // to be shown beside other caches
+ * symidx_resolver_open_all(resolver, NULL);
+ * symidx_store_usage(store, &open, &bytes);
+ * assert(open == 1 && bytes >= 3213);
+ * ```
+ *
  * Threads: any. Signals: no (takes a lock).
  *
  * # Safety
@@ -1135,6 +1400,12 @@ symidx_status symidx_store_usage(const struct symidx_store *store, uint64_t *ope
  * Lets go of the index of a build, by its build-id or UUID: it closes once no
  * resolver uses it any more, and resolvers made from now on look for it anew.
  * SYMIDX_NONE when the store does not know it.
+ *
+ * ```c
+ * // A new index of this build was published: new resolvers take it.
+ * const uint8_t id[] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
+ * assert(symidx_store_evict(store, id, sizeof id) == SYMIDX_OK);
+ * ```
  *
  * Threads: any. Signals: no (takes a lock).
  *
@@ -1148,6 +1419,14 @@ symidx_status symidx_store_evict(const struct symidx_store *store,
 /**
  * Closes every index that no resolver uses; `closed` (may be NULL) takes how many.
  *
+ * ```c
+ * size_t closed;
+ * symidx_resolver_open_all(resolver, NULL);
+ * symidx_resolver_free(resolver); // its process has ended
+ * symidx_store_evict_unused(store, &closed);
+ * assert(closed == 1);
+ * ```
+ *
  * Threads: any. Signals: no (takes a lock).
  *
  * # Safety
@@ -1158,6 +1437,11 @@ symidx_status symidx_store_evict_unused(const struct symidx_store *store, size_t
 /**
  * Forgets what was not found, so that it is looked for again: when indexes
  * were added.
+ *
+ * ```c
+ * symidx_store_forget_missing(store); // after symidx build --store
+ * symidx_resolver_open_all(resolver, NULL); // finds what was built since
+ * ```
  *
  * Threads: any. Signals: yes.
  *
@@ -1170,6 +1454,14 @@ symidx_status symidx_store_forget_missing(const struct symidx_store *store);
  * The modules of this process: the program, its shared objects, the vDSO, each
  * with its build-id.
  *
+ * ```c
+ * symidx_modules *modules;
+ * symidx_location location = {.size = sizeof location};
+ * symidx_modules_capture(&modules);
+ * assert(symidx_modules_find(modules, (uintptr_t)&printf, &location) == SYMIDX_OK);
+ * symidx_modules_free(modules);
+ * ```
+ *
  * Threads: any. Signals: no (takes the loader's lock, allocates).
  *
  * # Safety
@@ -1181,6 +1473,13 @@ symidx_status symidx_modules_capture(struct symidx_modules **modules);
  * The modules of another process, through `/proc/PID`: works for containers and
  * for files that were deleted. `message` takes the details of a failure and may
  * be NULL.
+ *
+ * ```c
+ * symidx_modules *modules;
+ * char message[256];
+ * if (symidx_modules_from_pid((uint32_t)getpid(), &modules, message, sizeof message) != SYMIDX_OK)
+ *     fprintf(stderr, "%s\n", message); // no such process, or somebody else's
+ * ```
  *
  * Threads: any. Signals: no.
  *
@@ -1197,6 +1496,13 @@ symidx_status symidx_modules_from_pid(uint32_t pid,
  * files of those names when an index is looked for. `message` as in
  * symidx_modules_from_pid.
  *
+ * ```c
+ * static const char text[] = "400000-401000 r-xp 00000000 08:01 42 /bin/app\n";
+ * symidx_modules *modules; // of a recording, where the process is gone
+ * symidx_modules_from_maps(text, strlen(text), &modules, NULL, 0);
+ * assert(symidx_modules_count(modules) == 1);
+ * ```
+ *
  * Threads: any. Signals: no. Lifetime: a copy.
  *
  * # Safety
@@ -1212,6 +1518,13 @@ symidx_status symidx_modules_from_maps(const char *text,
 /**
  * Frees modules; NULL is fine.
  *
+ * ```c
+ * symidx_modules *modules;
+ * symidx_modules_capture(&modules);
+ * symidx_resolver_new(modules, store, &resolver); // has a copy
+ * symidx_modules_free(modules);
+ * ```
+ *
  * Threads: when no other call uses them. Signals: no. Lifetime: every text from
  * them ends.
  *
@@ -1225,6 +1538,12 @@ void symidx_modules_free(struct symidx_modules *modules);
  * Whether libraries were loaded or unloaded since. For this process two counters
  * of the loader are compared.
  *
+ * ```c
+ * bool changed; // before each profile: a library that is gone must not lend its names
+ * symidx_modules_changed(modules, &changed);
+ * assert(!changed);
+ * ```
+ *
  * Threads: any. Signals: no (takes the loader's lock).
  *
  * # Safety
@@ -1235,6 +1554,12 @@ symidx_status symidx_modules_changed(const struct symidx_modules *modules, bool 
 /**
  * How many modules there are; 0 for NULL. Their numbers start at 0.
  *
+ * ```c
+ * symidx_module module = {.size = sizeof module};
+ * for (uint32_t i = 0; i < symidx_modules_count(modules); i++)
+ *     assert(symidx_modules_get(modules, i, &module) == SYMIDX_OK);
+ * ```
+ *
  * Threads: any. Signals: yes.
  *
  * # Safety
@@ -1244,6 +1569,12 @@ uint32_t symidx_modules_count(const struct symidx_modules *modules);
 
 /**
  * The module with a number. SYMIDX_NONE when there is none.
+ *
+ * ```c
+ * symidx_module module = {.size = sizeof module};
+ * if (symidx_modules_get(modules, 0, &module) == SYMIDX_OK)
+ *     printf("0x%llx\n", (unsigned long long)module.start); // prints 0x555500000000
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: texts and id as long as the modules.
  *
@@ -1257,6 +1588,13 @@ symidx_status symidx_modules_get(const struct symidx_modules *modules,
 /**
  * Where a run-time address lies: its module, svma and file offset.
  * SYMIDX_NO_MODULE when no module holds it.
+ *
+ * ```c
+ * // What is printed where there is no symbol: the file, and where in it.
+ * symidx_location location = {.size = sizeof location};
+ * if (symidx_modules_find(modules, 0x5555000001a8, &location) == SYMIDX_OK)
+ *     printf("0x%llx\n", (unsigned long long)location.file_offset); // prints 0x1a8
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: a copy.
  *
@@ -1272,6 +1610,13 @@ symidx_status symidx_modules_find(const struct symidx_modules *modules,
  * Makes a resolver for modules, with the indexes of a store; opens none yet.
  * Both are shared or copied: the caller keeps the handles and may free them.
  *
+ * ```c
+ * symidx_resolver *resolver;
+ * symidx_resolver_new(modules, store, &resolver);
+ * symidx_resolver_open_all(resolver, NULL); // or symidx_resolver_open_for
+ * symidx_resolver_free(resolver);
+ * ```
+ *
  * Threads: any. Signals: no.
  *
  * # Safety
@@ -1283,6 +1628,12 @@ symidx_status symidx_resolver_new(const struct symidx_modules *modules,
 
 /**
  * Frees a resolver; NULL is fine.
+ *
+ * ```c
+ * symidx_resolver *resolver;
+ * symidx_resolver_new(modules, store, &resolver);
+ * symidx_resolver_free(resolver); // the store keeps what others use
+ * ```
  *
  * Threads: when no other call uses it. Signals: no; block or stop those whose
  * handlers use it before. Lifetime: every text from it ends.
@@ -1296,6 +1647,13 @@ void symidx_resolver_free(struct symidx_resolver *resolver);
  * Captures the modules again if libraries were loaded or unloaded since;
  * `changed` (may be NULL) tells. Indexes that are open stay open, those of new
  * modules are not yet.
+ *
+ * ```c
+ * bool changed; // before each profile
+ * symidx_resolver_update(resolver, &changed, NULL, 0);
+ * if (changed)
+ *     symidx_resolver_open_all(resolver, NULL);
+ * ```
  *
  * Threads: when no other call uses the resolver. Signals: no, and none that use
  * the resolver may come meanwhile. Lifetime: where modules changed, every text
@@ -1315,6 +1673,13 @@ symidx_status symidx_resolver_update(struct symidx_resolver *resolver,
  * so that a bound on memory costs least. `open` (may be NULL) takes how many of
  * them are open then; symidx_resolver_missing tells why others are not.
  *
+ * ```c
+ * const uint64_t stack[] = {0x5555000001a8, 0x555500000225}; // all stacks' addresses
+ * size_t open;
+ * symidx_resolver_open_for(resolver, stack, 2, &open);
+ * assert(open == 1); // one module has them all
+ * ```
+ *
  * Threads: when no other call uses the resolver. Signals: no, and none that use
  * the resolver may come meanwhile. A store that maps needs no heap.
  *
@@ -1330,6 +1695,12 @@ symidx_status symidx_resolver_open_for(struct symidx_resolver *resolver,
 /**
  * Opens the index of every module that has one. As symidx_resolver_open_for.
  *
+ * ```c
+ * size_t open;
+ * symidx_resolver_open_all(resolver, &open);
+ * printf("%zu of %u\n", open, symidx_modules_count(modules)); // prints 1 of 1
+ * ```
+ *
  * Threads: when no other call uses the resolver. Signals: no, and none that use
  * the resolver may come meanwhile.
  *
@@ -1342,6 +1713,14 @@ symidx_status symidx_resolver_open_all(struct symidx_resolver *resolver, size_t 
  * Adds an index for the run-time addresses `first` to `last`, moved by `bias`
  * (run-time address - svma): code made at run time, the kernel. It answers where
  * no file does.
+ *
+ * ```c
+ * symidx_index *kernel; // of /proc/kallsyms, which has run-time addresses: bias 0
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_open_read("kallsyms.symidx", &kernel, NULL, 0);
+ * symidx_resolver_add_index(resolver, 1ULL << 63, UINT64_MAX, 0, kernel);
+ * assert(symidx_resolver_lookup(resolver, 0xffffffff81001010, &symbol) == SYMIDX_OK);
+ * ```
  *
  * Threads: when no other call uses the resolver. Signals: no, and none that use
  * the resolver may come meanwhile. Lifetime: on SYMIDX_OK the index is the
@@ -1360,6 +1739,13 @@ symidx_status symidx_resolver_add_index(struct symidx_resolver *resolver,
 /**
  * Takes away the indexes that symidx_resolver_add_index added, and closes them.
  *
+ * ```c
+ * symidx_index *jit; // of /tmp/perf-PID.map, which has grown since
+ * symidx_open_read("jit.symidx", &jit, NULL, 0);
+ * symidx_resolver_clear_added(resolver);
+ * symidx_resolver_add_index(resolver, 0, UINT64_MAX, 0, jit);
+ * ```
+ *
  * Threads: when no other call uses the resolver. Signals: no, and none that use
  * the resolver may come meanwhile. Lifetime: texts from those indexes, and
  * pointers to them in answers, end.
@@ -1372,6 +1758,12 @@ symidx_status symidx_resolver_clear_added(struct symidx_resolver *resolver);
 /**
  * The modules of the resolver; NULL for NULL.
  *
+ * ```c
+ * const symidx_modules *modules = symidx_resolver_modules(resolver);
+ * symidx_location location = {.size = sizeof location};
+ * assert(symidx_modules_find(modules, 0x5555000001a8, &location) == SYMIDX_OK);
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: until the resolver is updated or freed;
  * not to be freed.
  *
@@ -1382,6 +1774,13 @@ const struct symidx_modules *symidx_resolver_modules(const struct symidx_resolve
 
 /**
  * The open index of a module; NULL when there is none.
+ *
+ * ```c
+ * const symidx_index *index = symidx_resolver_index(resolver, 0);
+ * assert(index == NULL); // not opened yet
+ * symidx_resolver_open_all(resolver, NULL);
+ * assert(symidx_verify(symidx_resolver_index(resolver, 0), NULL, 0) == SYMIDX_OK);
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: until the resolver is updated or freed;
  * not to be closed.
@@ -1396,6 +1795,14 @@ const struct symidx_index *symidx_resolver_index(const struct symidx_resolver *r
  * Why a module has no open index: SYMIDX_OK when it has one, SYMIDX_NOT_OPENED
  * when it was not looked for, SYMIDX_NONE when there is no such module, else the
  * reason, in full in `message` (may be NULL).
+ *
+ * ```c
+ * char message[256];
+ * symidx_resolver_open_all(resolver, NULL);
+ * for (uint32_t i = 0; i < symidx_modules_count(modules); i++)
+ *     if (symidx_resolver_missing(resolver, i, message, sizeof message) != SYMIDX_OK)
+ *         fprintf(stderr, "%s\n", message);
+ * ```
  *
  * Threads: any. Signals: yes without a message.
  *
@@ -1412,6 +1819,12 @@ symidx_status symidx_resolver_missing(const struct symidx_resolver *resolver,
  * the store allow (which reads no page of them), and adds up what can become
  * resident.
  *
+ * ```c
+ * symidx_budget budget = {.size = sizeof budget};
+ * symidx_resolver_budget(resolver, &budget); // before a job starts
+ * printf("%u of %u modules\n", budget.indexed, budget.modules); // prints 1 of 1 modules
+ * ```
+ *
  * Threads: when no other call uses the resolver. Signals: no, and none that use
  * the resolver may come meanwhile.
  *
@@ -1423,6 +1836,13 @@ symidx_status symidx_resolver_budget(struct symidx_resolver *resolver,
 
 /**
  * The symbol that covers a run-time address; else the status says why there is none.
+ *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_resolver_open_all(resolver, NULL); // once
+ * if (symidx_resolver_lookup(resolver, 0x5555000001a8, &symbol) == SYMIDX_OK)
+ *     printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints outer
+ * ```
  *
  * Threads: any. Signals: yes: no heap, no lock, no system call. Lifetime: texts
  * until the resolver is updated or freed.
@@ -1438,6 +1858,13 @@ symidx_status symidx_resolver_lookup(const struct symidx_resolver *resolver,
  * The symbol of the call before a return address: every stack entry but the
  * innermost is a return address. As symidx_resolver_lookup.
  *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_resolver_open_all(resolver, NULL);
+ * symidx_resolver_lookup_return(resolver, 0x555500000191, &symbol); // of a stack's entry
+ * printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints _start.cold
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: texts until the resolver is updated or
  * freed.
  *
@@ -1451,6 +1878,14 @@ symidx_status symidx_resolver_lookup_return(const struct symidx_resolver *resolv
 /**
  * The frames of a run-time address, innermost first; else the status says why
  * there are none. `symbol`, `frames`, `capacity` and `count` as in symidx_frames.
+ *
+ * ```c
+ * symidx_frame frames[16] = {{.size = sizeof frames[0]}};
+ * size_t count;
+ * symidx_resolver_open_all(resolver, NULL);
+ * symidx_resolver_frames(resolver, 0x5555000001a8, NULL, frames, 16, &count);
+ * printf("%.*s\n", SYMIDX_PRINT(frames[count - 1].function)); // prints outer
+ * ```
  *
  * Threads: any. Signals: yes: no heap, no lock, no system call. Lifetime: texts
  * until the resolver is updated or freed.
@@ -1467,6 +1902,12 @@ symidx_status symidx_resolver_frames(const struct symidx_resolver *resolver,
 
 /**
  * The frames of the call before a return address. As symidx_resolver_frames.
+ *
+ * ```c
+ * symidx_frame frame = {.size = sizeof frame};
+ * int32_t status = symidx_resolver_frames_return(resolver, 0x555500000191, NULL, &frame, 1, NULL);
+ * printf("%s\n", symidx_strerror(status)); // prints the module's index was not opened
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: texts until the resolver is updated or
  * freed.
@@ -1487,6 +1928,15 @@ symidx_status symidx_resolver_frames_return(const struct symidx_resolver *resolv
  * answered faster than one by one, unsorted ones right, slower. Give return
  * addresses less one. `statistics` (may be NULL) is added to.
  *
+ * ```c
+ * const uint64_t addresses[] = {0x1000, 0x5555000001a8}; // sorted
+ * symidx_symbol symbols[2] = {{.size = sizeof symbols[0]}};
+ * symidx_statistics statistics = {.size = sizeof statistics};
+ * symidx_resolver_open_all(resolver, NULL);
+ * symidx_resolver_batch(resolver, addresses, 2, symbols, &statistics);
+ * assert(statistics.resolved == 1 && symbols[0].status == SYMIDX_NO_MODULE);
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: texts until the resolver is updated or
  * freed.
  *
@@ -1506,6 +1956,13 @@ symidx_status symidx_resolver_batch(const struct symidx_resolver *resolver,
  * (SYMIDX_ERROR_*, SYMIDX_NONE) is SYMIDX_ERROR_ARGUMENT and not counted.
  * SYMIDX_CUT counts as an answer.
  *
+ * ```c
+ * symidx_statistics statistics = {.size = sizeof statistics};
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_statistics_count(&statistics, symidx_resolver_lookup(resolver, 0x1000, &symbol));
+ * assert(statistics.addresses == 1 && statistics.no_module == 1);
+ * ```
+ *
  * Threads: when no other call uses the struct. Signals: yes.
  *
  * # Safety
@@ -1522,6 +1979,13 @@ symidx_status symidx_statistics_count(struct symidx_statistics *statistics, int3
  * last of them NUL; `length` (may be NULL) takes the length of the whole text
  * without the NUL. SYMIDX_CUT when it did not fit; `buffer` may be NULL with
  * capacity 0 to ask for the length.
+ *
+ * ```c
+ * static const char name[] = "_ZN4core3fmt5write17h0123456789abcdefE";
+ * char text[256];
+ * symidx_display_name(NULL, name, strlen(name), SYMIDX_DISPLAY_SHORT, text, sizeof text, NULL);
+ * printf("%s\n", text); // prints core::fmt::write
+ * ```
  *
  * Threads: any. Signals: yes, with 128 KiB of stack left: Rust names may nest as
  * deeply as 500 levels. Lifetime: a copy.
@@ -1543,6 +2007,14 @@ symidx_status symidx_display_name(const struct symidx_index *index,
  * and an empty text, when the file is not known. `capacity`, `length` and
  * SYMIDX_CUT as in symidx_display_name.
  *
+ * ```c
+ * symidx_frame frame = {.size = sizeof frame};
+ * char path[4096];
+ * symidx_frames(index, 0x4001a8, NULL, &frame, 1, NULL);
+ * symidx_path(frame.directory, frame.file, path, sizeof path, NULL);
+ * printf("%s:%u\n", path, frame.line); // prints /src/lines.c:6
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: a copy.
  *
  * # Safety
@@ -1558,12 +2030,22 @@ symidx_status symidx_path(struct symidx_text directory,
 /**
  * The text of a status, one line, ended by NUL; of any number.
  *
+ * ```c
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * int32_t status = symidx_lookup(index, 0x400211, &symbol);
+ * printf("[%s]\n", symidx_strerror(status)); // prints [no symbol covers the address]
+ * ```
+ *
  * Threads: any. Signals: yes. Lifetime: for ever.
  */
 const char *symidx_strerror(int32_t status);
 
 /**
  * The version of the library: "0.1.0".
+ *
+ * ```c
+ * fprintf(stdout, "libsymidx %s\n", symidx_version()); // prints libsymidx 0.1.0
+ * ```
  *
  * Threads: any. Signals: yes. Lifetime: for ever.
  */
@@ -1572,12 +2054,21 @@ const char *symidx_version(void);
 /**
  * SYMIDX_ABI_VERSION of the library that is loaded: compare it with the header's.
  *
+ * ```c
+ * // Where the library was loaded with dlopen: is it the one this was compiled for?
+ * assert(symidx_abi_version() == SYMIDX_ABI_VERSION);
+ * ```
+ *
  * Threads: any. Signals: yes.
  */
 uint32_t symidx_abi_version(void);
 
 /**
  * The version of the index format that the library reads.
+ *
+ * ```c
+ * printf("indexes of version %u\n", symidx_format_version()); // prints indexes of version 1
+ * ```
  *
  * Threads: any. Signals: yes.
  */

@@ -10,6 +10,13 @@ use symidx::{Corrupt, OpenError};
 
 /// What a call came to. 0: done; above: there is no answer, or not all of it,
 /// and why; below: the call was wrong or the system refused.
+///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// int32_t status = symidx_lookup(index, 0x400211, &symbol);
+/// assert(status >= 0);            // below 0 the call was wrong
+/// assert(status == SYMIDX_GAP);   // above 0 there is no answer, and why
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::upper_case_acronyms, missing_docs, reason = "constants of C")]
 #[repr(i32)]
@@ -104,7 +111,7 @@ impl symidx_status {
 
     /// The text of a number, any number.
     #[must_use]
-    pub fn text_of(code: i32) -> &'static CStr {
+    pub(crate) fn text_of(code: i32) -> &'static CStr {
         entry(code).map_or(c"no status of this library", |(_, text)| *text)
     }
 }

@@ -10,6 +10,13 @@ use crate::ffi::symidx_index;
 use crate::status::symidx_status;
 
 /// Bytes with a length, not ended by NUL; `data` is NULL where there are none.
+///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_lookup(index, 0x4001a8, &symbol);
+/// symidx_text name = symbol.name; // no NUL at its end
+/// assert(name.length == 5 && memcmp(name.data, "outer", name.length) == 0);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_text {
@@ -20,6 +27,12 @@ pub struct symidx_text {
 }
 
 /// What a symbol is.
+///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_lookup(index, 0x400270, &symbol);
+/// assert(symbol.kind == SYMIDX_KIND_OBJECT); // data: no frame of a stack
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "constants of C")]
 #[repr(u32)]
@@ -41,6 +54,12 @@ pub enum symidx_kind {
 }
 
 /// How a name is bound.
+///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_lookup(index, 0x400170, &symbol);
+/// assert(symbol.binding == SYMIDX_BINDING_LOCAL); // others may have its name, too
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "constants of C")]
 #[repr(u32)]
@@ -54,6 +73,12 @@ pub enum symidx_binding {
 }
 
 /// How a symbol's length is known.
+///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_lookup(index, 0x4001a8, &symbol);
+/// assert(symbol.extent == SYMIDX_EXTENT_EXACT); // length as the compiler stated it
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "constants of C")]
 #[repr(u32)]
@@ -83,6 +108,13 @@ pub const SYMIDX_SYMBOL_DEFAULT_VERSION: u32 = 32;
 pub const SYMIDX_NO_NUMBER: u32 = u32::MAX;
 
 /// A symbol, as the answer to an address.
+///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_lookup(index, 0x40018c, &symbol);
+/// if (symbol.flags & SYMIDX_SYMBOL_PART)
+///     printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints _start.cold
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_symbol {
@@ -126,6 +158,14 @@ pub const SYMIDX_FRAME_INLINED: u32 = 1;
 
 /// One function at an address: the one the instruction was compiled from, or one
 /// that it was inlined into.
+///
+/// ```c
+/// symidx_frame frames[16] = {{.size = sizeof frames[0]}};
+/// size_t count;
+/// symidx_frames(index, 0x4001a8, NULL, frames, 16, &count);
+/// assert(count == 3 && frames[0].flags & SYMIDX_FRAME_INLINED);
+/// printf("%.*s\n", SYMIDX_PRINT(frames[0].file)); // prints lines.c
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_frame {
@@ -158,6 +198,14 @@ pub struct symidx_frame {
 }
 
 /// One way a name is defined.
+///
+/// ```c
+/// symidx_index *library; // two versions of a function, the default one first
+/// symidx_match found[2] = {{.size = sizeof found[0]}};
+/// symidx_open_read("library.symidx", &library, NULL, 0);
+/// symidx_find(library, "verfn", strlen("verfn"), found, 2, NULL);
+/// printf("%.*s\n", SYMIDX_PRINT(found[0].version)); // prints V2
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_match {
@@ -185,6 +233,12 @@ pub struct symidx_match {
 }
 
 /// How a build is told from others.
+///
+/// ```c
+/// symidx_identity of = {.size = sizeof of};
+/// symidx_identify(index, &of);
+/// assert(of.id_kind == SYMIDX_ID_BUILD_ID && of.id_length == 8);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "constants of C")]
 #[repr(u32)]
@@ -207,6 +261,12 @@ pub const SYMIDX_IMAGE_RELOCATABLE: u32 = 4;
 pub const SYMIDX_IMAGE_LINES: u32 = 8;
 
 /// Which file an index is of.
+///
+/// ```c
+/// symidx_identity of = {.size = sizeof of};
+/// symidx_identify(index, &of);
+/// assert(of.flags & SYMIDX_IMAGE_LINES); // else only names
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_identity {
@@ -233,6 +293,12 @@ pub struct symidx_identity {
 }
 
 /// What a module is.
+///
+/// ```c
+/// symidx_module module = {.size = sizeof module};
+/// symidx_modules_get(modules, 0, &module);
+/// assert(module.kind == SYMIDX_MODULE_FILE); // an index can be built of it
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "constants of C")]
 #[repr(u32)]
@@ -248,6 +314,12 @@ pub enum symidx_module_kind {
 }
 
 /// One file that a process has mapped.
+///
+/// ```c
+/// symidx_module module = {.size = sizeof module};
+/// symidx_modules_get(modules, 0, &module);
+/// printf("%u bytes\n", (unsigned)(module.end - module.start)); // prints 4096 bytes
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_module {
@@ -280,6 +352,13 @@ pub const SYMIDX_LOCATION_SVMA: u32 = 2;
 pub const SYMIDX_LOCATION_FILE_OFFSET: u32 = 4;
 
 /// Where in which module a run-time address lies.
+///
+/// ```c
+/// symidx_location location = {.size = sizeof location};
+/// symidx_modules_find(modules, 0x5555000001a8, &location);
+/// if (location.flags & SYMIDX_LOCATION_FILE_OFFSET) // not of /proc/PID/maps alone: no svma
+///     printf("0x%llx\n", (unsigned long long)location.file_offset); // prints 0x1a8
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_location {
@@ -298,6 +377,12 @@ pub struct symidx_location {
 }
 
 /// What a resolver can need in memory at most, whatever is asked of it.
+///
+/// ```c
+/// symidx_budget budget = {.size = sizeof budget};
+/// symidx_resolver_budget(resolver, &budget);
+/// assert(budget.anonymous_bytes + budget.mapped_bytes < 64 << 20);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_budget {
@@ -317,6 +402,13 @@ pub struct symidx_budget {
 }
 
 /// How many addresses have symbols, and why the others have none.
+///
+/// ```c
+/// symidx_statistics statistics = {.size = sizeof statistics};
+/// symidx_statistics_count(&statistics, SYMIDX_GAP);
+/// symidx_statistics_count(&statistics, SYMIDX_OK);
+/// assert(statistics.addresses == 2 && statistics.gap == 1 && statistics.resolved == 1);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct symidx_statistics {

@@ -21,6 +21,15 @@ fn programs() -> Vec<String> {
     blocks.map(|block| block.split("```\n").next().unwrap().to_owned()).collect()
 }
 
+/// What the heading says: 20 lines, those that name headers apart.
+#[test]
+fn the_first_program_has_20_lines() {
+    assert!(page().contains("## Symbolize in your profiler in 20 lines\n"));
+    let program = programs().swap_remove(0);
+    let lines = program.lines().filter(|line| !(line.is_empty() || line.starts_with("#include")));
+    assert_eq!(lines.count(), 20);
+}
+
 #[test]
 fn the_programs_of_the_page_run() {
     if !there("cc") || !there("c++") {

@@ -6,6 +6,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Something wrong, and what became of it.
+///
+/// ```
+/// use symidx_pprof::{Fault, Limits, Profile};
+///
+/// let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pprof/cpu.pb.gz");
+/// let mut file = std::fs::read(path)?;
+/// file.truncate(file.len() - 4); // a download that was cut
+/// let (_, damage) = Profile::read(file.as_slice(), Limits::default())?;
+/// assert_eq!(damage.count(Fault::Gzip), 1); // all that came before is there
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Fault {
@@ -61,6 +72,18 @@ impl fmt::Display for Fault {
 }
 
 /// How often each fault was met.
+///
+/// ```
+/// use symidx_pprof::{Limits, Profile};
+///
+/// let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pprof/cpu.pb.gz");
+/// let (profile, damage) = Profile::read(std::fs::File::open(path)?, Limits::default())?;
+/// for (fault, count) in damage.iter() {
+///     eprintln!("{count} {fault}");
+/// }
+/// assert!(damage.is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     counts: BTreeMap<Fault, u64>,
@@ -73,18 +96,52 @@ impl Damage {
     }
 
     /// True for a profile without any fault.
+    ///
+    /// ```
+    /// use symidx_pprof::{Limits, Profile};
+    ///
+    /// let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pprof/go.pb.gz");
+    /// let (_, damage) = Profile::read(std::fs::File::open(path)?, Limits::default())?;
+    /// assert!(damage.is_none()); // nothing was left out or repaired
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_none(&self) -> bool {
         self.counts.is_empty()
     }
 
     /// How often a fault was met.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// use symidx_pprof::{Fault, Limits, Profile};
+    ///
+    /// profile.samples[0].location_id.push(7); // a location that is not there
+    /// let mut bytes = Vec::new();
+    /// profile.write_plain(&mut bytes)?;
+    /// let (read, damage) = Profile::read(bytes.as_slice(), Limits::default())?;
+    /// assert_eq!(damage.count(Fault::NoLocation), 1);
+    /// assert_eq!(read.samples[0].location_id, [1, 2]); // the rest of the stack is kept
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn count(&self, fault: Fault) -> u64 {
         self.counts.get(&fault).copied().unwrap_or(0)
     }
 
     /// Every fault that was met, and how often.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// use symidx_pprof::{Fault, Limits, Profile};
+    ///
+    /// profile.samples[0].value.pop();
+    /// let mut bytes = Vec::new();
+    /// profile.write_plain(&mut bytes)?;
+    /// let (_, damage) = Profile::read(bytes.as_slice(), Limits::default())?;
+    /// assert_eq!(damage.iter().collect::<Vec<_>>(), [(Fault::Values, 1)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (Fault, u64)> {
         self.counts.iter().map(|(fault, count)| (*fault, *count))
     }

@@ -23,10 +23,16 @@ impl Profile {
     /// Takes memory for every stack that differs.
     ///
     /// ```
-    /// # let profile = symidx_pprof::Profile::default();
+    /// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+    /// // What flame graphs are drawn from.
+    /// let mut text = String::new();
     /// for (stack, value) in profile.folded(0, |_| false) {
-    ///     println!("{stack} {value}");
+    ///     text += &format!("{stack} {value}\n");
     /// }
+    /// assert_eq!(text, "_start;outer;middle;leaf 3\n");
+    /// // Without what `outer` called.
+    /// assert!(profile.folded(0, |name| name == "outer").contains_key("_start"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn folded(
@@ -109,6 +115,10 @@ impl Profile {
 
     /// The bytes of text that the stacks of a profile of this size may come to:
     /// 64 MiB, or 4096 for each number and each byte of a name in it.
+    ///
+    /// ```
+    /// assert_eq!(symidx_pprof::Profile::default().folded_bound(), 64 << 20);
+    /// ```
     #[must_use]
     pub fn folded_bound(&self) -> u64 {
         const LEAST: u64 = 64 << 20;
@@ -136,6 +146,13 @@ pub fn write_folded(out: &mut impl Write, stack: &str, value: i64) -> io::Result
 }
 
 /// The stacks of a profile have more text than allowed.
+///
+/// ```
+/// use symidx_pprof::TooMuchText;
+///
+/// let error = TooMuchText { limit: 1000 };
+/// assert!(error.to_string().starts_with("expected stacks with at most 1000 bytes of text"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooMuchText {
     /// Bytes allowed.

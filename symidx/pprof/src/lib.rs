@@ -19,6 +19,22 @@
 //!
 //! Hostile input costs bounded memory ([`Limits`]), never a panic, and a damaged
 //! part costs only itself.
+//!
+//! ```
+//! # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+//! # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+//! use symidx_pprof::{Limits, Profile, Symbolizer};
+//!
+//! let report = Symbolizer::new().run(&mut profile, |mapping| match mapping.filename {
+//!     "/bin/app" => Ok(&index), // or `Index::read`, or what a `Store` finds
+//!     other => Err(format!("no index of {other}")),
+//! });
+//! assert_eq!((report.symbolized(), report.locations()), (2, 2));
+//! let mut named = Vec::new();
+//! profile.write(&mut named)?; // for `pprof`
+//! assert_eq!(Profile::read(named.as_slice(), Limits::default())?.0, profile);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![deny(unsafe_code)]
 
 mod answer;

@@ -18,6 +18,17 @@ use crate::writer::{Leaf, Module, Writer};
 
 impl<const N: usize> Writer<N> {
     /// Adds every part of a file that is mapped as code: see [`Writer::module`].
+    ///
+    /// ```
+    /// use symidx::process::Modules;
+    ///
+    /// let mut writer = symidx_pprof::Writer::new([("samples", "count")]);
+    /// writer.modules(&Modules::capture()); // all of this process, the main program first
+    /// let profile = writer.finish();
+    /// let program = std::env::current_exe()?;
+    /// assert_eq!(profile.text(profile.mappings[0].filename), program.to_str().unwrap());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn modules(&mut self, modules: &Modules) -> &mut Self {
         // The main program is the first module, wherever it lies.
         let mut spans: Vec<_> = modules.spans().filter(|span| span.is_executable()).collect();
@@ -43,6 +54,19 @@ impl<const N: usize> Writer<N> {
 impl Symbolizer<'_> {
     /// Symbolizes a profile of the process that the resolver is for, from the
     /// indexes that it has open. Addresses are those that the locations state.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// use std::sync::Arc;
+    /// use symidx::process::{Modules, Resolver, Store};
+    /// use symidx_pprof::Symbolizer;
+    ///
+    /// // No index is open: nothing is named, and the reason is counted.
+    /// let resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// let statistics = Symbolizer::new().resolve(&mut profile, &resolver);
+    /// assert_eq!((statistics.addresses(), statistics.resolved()), (2, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn resolve(&mut self, profile: &mut Profile, resolver: &Resolver) -> Statistics {
         let mut functions = Functions::new(profile);
         let mut statistics = Statistics::default();
@@ -102,7 +126,7 @@ impl Symbolizer<'_> {
 /// let mut response = Vec::new();
 /// let statistics = write_profile(&resolver, types, Leaf::Return, stacks, &mut response)?;
 /// assert_eq!(statistics.addresses(), 2);
-/// # Ok::<(), std::io::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn write_profile<const N: usize, A: AsRef<[u64]>, W: Write, S>(
     resolver: &Resolver,

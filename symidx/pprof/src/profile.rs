@@ -7,6 +7,17 @@ use crate::proto::{Function, Location, Mapping, Sample, ValueType};
 use crate::strings::Strings;
 
 /// A profile: samples, the stacks they were taken in, and names for these.
+///
+/// ```
+/// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+/// // Everything is by number: samples to locations, these to functions and texts.
+/// let leaf = profile.samples[0].location_id[0];
+/// let location = profile.locations.iter().find(|location| location.id == leaf).unwrap();
+/// let id = location.line[0].function_id;
+/// let function = profile.functions.iter().find(|function| function.id == id).unwrap();
+/// assert_eq!(profile.text(function.name), "leaf");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Profile {
     /// What the values of each sample count.
@@ -45,6 +56,13 @@ pub struct Profile {
 
 impl Profile {
     /// The text with this number; empty where there is none.
+    ///
+    /// ```
+    /// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// assert_eq!(profile.text(profile.mappings[0].filename), "/bin/app");
+    /// assert_eq!(profile.text(profile.doc_url), ""); // not set
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn text(&self, number: i64) -> &str {
         self.strings.get(number).unwrap_or("")

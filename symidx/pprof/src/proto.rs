@@ -4,6 +4,13 @@
 //! unique within their kind and never 0. Nothing here checks that.
 
 /// What a value of a sample counts: `{"alloc_space", "bytes"}`.
+///
+/// ```
+/// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// let value: symidx_pprof::ValueType = profile.sample_types[1];
+/// assert_eq!((profile.text(value.r#type), profile.text(value.unit)), ("cpu", "nanoseconds"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub struct ValueType {
     /// What is counted; a string.
@@ -15,6 +22,14 @@ pub struct ValueType {
 }
 
 /// How often, or how much of it, one stack was seen.
+///
+/// ```
+/// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// // The time that was spent in all stacks.
+/// let total: i64 = profile.samples.iter().map(|sample: &symidx_pprof::Sample| sample.value[1]).sum();
+/// assert_eq!(total, 30_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct Sample {
     /// Ids of locations, the leaf first.
@@ -29,6 +44,21 @@ pub struct Sample {
 }
 
 /// A key with a text or a number.
+///
+/// ```
+/// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// use symidx_pprof::Label;
+///
+/// // Says which thread a sample is of: pprof can then filter by it.
+/// let label = Label {
+///     key: profile.strings.intern("thread"),
+///     str: profile.strings.intern("worker 3"),
+///     ..Label::default()
+/// };
+/// profile.samples[0].label.push(label);
+/// assert_eq!(profile.text(profile.samples[0].label[0].str), "worker 3");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub struct Label {
     /// A string.
@@ -46,6 +76,15 @@ pub struct Label {
 }
 
 /// A stretch of memory, and the part of a file that is mapped there.
+///
+/// ```
+/// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+/// let mapping: symidx_pprof::Mapping = profile.mappings[0];
+/// assert_eq!(profile.text(mapping.build_id), "1122334455667788");
+/// // pprof does not symbolize again what is complete.
+/// assert!(mapping.has_functions && mapping.has_line_numbers);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct Mapping {
     /// Not 0.
@@ -81,6 +120,14 @@ pub struct Mapping {
 }
 
 /// An address, and the functions whose code is there.
+///
+/// ```
+/// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+/// // Innermost first, as they were inlined into each other.
+/// let location: &symidx_pprof::Location = &profile.locations[0];
+/// assert_eq!((location.address, location.line.len()), (0x5555_0000_01a8, 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 pub struct Location {
     /// Not 0.
@@ -102,6 +149,13 @@ pub struct Location {
 }
 
 /// A place in a function's source.
+///
+/// ```
+/// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+/// let lines = profile.locations[0].line.iter().map(|line: &symidx_pprof::Line| line.line);
+/// assert_eq!(lines.collect::<Vec<_>>(), [6, 10, 17]); // leaf, middle, outer
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, prost::Message)]
 pub struct Line {
     /// Id of a function.
@@ -116,6 +170,14 @@ pub struct Line {
 }
 
 /// A function.
+///
+/// ```
+/// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+/// let function: symidx_pprof::Function = profile.functions[2];
+/// assert_eq!((profile.text(function.name), function.start_line), ("outer", 14));
+/// assert_eq!(profile.text(function.filename), "/src/lines.c");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, prost::Message)]
 pub struct Function {
     /// Not 0.

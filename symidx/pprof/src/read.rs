@@ -16,6 +16,17 @@ use crate::strings::Strings;
 use crate::wire::{Field, Fields, Value};
 
 /// How much memory a profile may take while it is read.
+///
+/// ```
+/// use symidx_pprof::{Limits, Profile, ReadError};
+///
+/// // A service that takes profiles from others: 64 << 20, say.
+/// let limits = Limits { bytes: 100 };
+/// let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pprof/cpu.pb.gz");
+/// let error = Profile::read(std::fs::File::open(path)?, limits).unwrap_err();
+/// assert!(matches!(error, ReadError::TooLarge { limit: 100 }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of the decompressed profile and of what is decoded of it, together. A gzip
@@ -31,6 +42,14 @@ impl Default for Limits {
 }
 
 /// Why nothing could be read.
+///
+/// ```
+/// use symidx_pprof::{Limits, Profile, ReadError};
+///
+/// let error = Profile::read(&b"heap profile: 1: 2"[..], Limits::default()).unwrap_err();
+/// assert!(matches!(error, ReadError::NotAProfile { .. }));
+/// assert!(error.to_string().contains("`pprof -proto` converts older formats"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -92,11 +111,12 @@ impl Profile {
     /// # Errors
     /// [`ReadError`]: nothing of it could be read, or it is larger than allowed.
     ///
-    /// ```no_run
+    /// ```
     /// use symidx_pprof::{Limits, Profile};
-    /// let file = std::fs::File::open("heap.pb.gz")?;
-    /// let (profile, damage) = Profile::read(file, Limits::default())?;
-    /// println!("{} samples", profile.samples.len());
+    ///
+    /// let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/pprof/cpu.pb.gz");
+    /// let (profile, damage) = Profile::read(std::fs::File::open(path)?, Limits::default())?;
+    /// assert_eq!((profile.mappings.len(), profile.locations.len()), (2, 10));
     /// damage.iter().for_each(|(fault, count)| eprintln!("{count} {fault}"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -4,6 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// Why a location has no names.
+///
+/// ```
+/// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+/// use symidx_pprof::{Symbolizer, Unknown};
+///
+/// profile.locations[0].address = 0x5555_0000_0212; // between two functions
+/// let report = Symbolizer::new().run(&mut profile, |_| Ok(&index));
+/// assert!(report.mappings[0].unknown.keys().eq(&[Unknown::Gap]));
+/// assert_eq!(Unknown::Gap.to_string(), symidx::UNCOVERED);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Unknown {
@@ -47,6 +59,18 @@ impl fmt::Display for Unknown {
 }
 
 /// What became of the locations of one mapping.
+///
+/// ```
+/// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// use symidx_pprof::{MappingReport, Symbolizer};
+///
+/// let report = Symbolizer::new().run(&mut profile, |_| {
+///     Err::<symidx::Index<'static>, _>("not built yet".to_owned())
+/// });
+/// let MappingReport { filename, error, .. } = &report.mappings[0];
+/// assert_eq!((filename.as_str(), error.as_deref()), ("/bin/app", Some("not built yet")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MappingReport {
     /// Its id; `None` for locations without a mapping.
@@ -68,6 +92,17 @@ pub struct MappingReport {
 }
 
 /// What became of all locations.
+///
+/// ```
+/// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+/// let report = symidx_pprof::Symbolizer::new().run(&mut profile, |_| Ok(&index));
+/// for mapping in &report.mappings {
+///     println!("{}: {} of {}", mapping.filename, mapping.symbolized, mapping.locations);
+/// }
+/// assert_eq!(report.symbolized(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// One for each mapping that has locations, in the profile's order; then
@@ -81,18 +116,43 @@ impl Report {
     }
 
     /// How many locations there are.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+    /// let report = symidx_pprof::Symbolizer::new().run(&mut profile, |_| Ok(&index));
+    /// assert_eq!(report.locations(), 2); // addresses that differ, of all stacks
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn locations(&self) -> u64 {
         self.sum(|mapping| mapping.locations)
     }
 
     /// How many got names now.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+    /// let report = symidx_pprof::Symbolizer::new().run(&mut profile, |_| Ok(&index));
+    /// assert_eq!(report.symbolized() + report.kept(), report.locations()); // all have names
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn symbolized(&self) -> u64 {
         self.sum(|mapping| mapping.symbolized)
     }
 
     /// How many had names before.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+    /// // What was symbolized before stays as it is, unless `force` is asked for.
+    /// let report = symidx_pprof::Symbolizer::new().run(&mut profile, |_| Ok(&index));
+    /// assert_eq!((report.kept(), report.symbolized()), (2, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn kept(&self) -> u64 {
         self.sum(|mapping| mapping.kept)

@@ -7,6 +7,20 @@
 use symidx::{Corrupt, FileOffset, ImageSectionId, Index, Svma};
 
 /// A mapping whose index is wanted.
+///
+/// ```
+/// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+/// use symidx_pprof::{MappingInfo, Symbolizer};
+///
+/// // What tells which index is wanted.
+/// let open = |mapping: &MappingInfo<'_>| match mapping.build_id_bytes() {
+///     Some(id) if index.build_id() == Some(&id) => Ok(&index),
+///     _ => Err(format!("no index of {}", mapping.filename)),
+/// };
+/// assert_eq!(Symbolizer::new().run(&mut profile, open).symbolized(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MappingInfo<'p> {
     /// Run-time address of the first byte.
@@ -35,9 +49,11 @@ impl MappingInfo<'_> {
     /// `None` for what is no build-id of a file, as Go's own ids.
     ///
     /// ```
-    /// # let mapping = symidx_pprof::MappingInfo { memory_start: 0, memory_limit: 0, file_offset: 0,
-    /// #     filename: "", build_id: "8A32-ff", is_main: true };
-    /// assert_eq!(mapping.build_id_bytes(), Some(vec![0x8a, 0x32, 0xff])); // from "8A32-ff"
+    /// # let (memory_start, memory_limit, file_offset, filename, is_main) = (0, 0, 0, "", true);
+    /// # let build_id = "8A32-ff";
+    /// # let mapping = symidx_pprof::MappingInfo { memory_start, memory_limit, file_offset, filename, build_id, is_main };
+    /// assert_eq!(mapping.build_id, "8A32-ff");
+    /// assert_eq!(mapping.build_id_bytes(), Some(vec![0x8a, 0x32, 0xff]));
     /// ```
     #[must_use]
     pub fn build_id_bytes(&self) -> Option<Vec<u8>> {
@@ -52,18 +68,45 @@ impl MappingInfo<'_> {
 
     /// A mapping of everything, as tools make one up that know of none: its
     /// addresses are svmas. pprof reads it the same way.
+    ///
+    /// ```
+    /// # let (file_offset, filename, build_id, is_main) = (0, "/bin/app", "", true);
+    /// let (memory_start, memory_limit) = (0, u64::MAX); // as `jemalloc_pprof` states them
+    /// let mapping = symidx_pprof::MappingInfo {
+    ///     memory_start, memory_limit, file_offset, filename, build_id, is_main,
+    /// };
+    /// assert!(mapping.is_whole_space()); // its addresses are those of the symbol table
+    /// ```
     #[must_use]
     pub fn is_whole_space(&self) -> bool {
         (self.memory_start, self.file_offset) == (0, 0) && matches!(self.memory_limit, 0 | u64::MAX)
     }
 
     /// True for the kernel and its modules.
+    ///
+    /// ```
+    /// # let (memory_start, memory_limit, file_offset, build_id, is_main) = (0xffff_ffff_8100_0000, 0, 0, "", false);
+    /// let filename = "[kernel.kallsyms]_text";
+    /// let mapping = symidx_pprof::MappingInfo {
+    ///     memory_start, memory_limit, file_offset, filename, build_id, is_main,
+    /// };
+    /// assert!(mapping.is_kernel()); // an index of kallsyms or of vmlinux is wanted
+    /// ```
     #[must_use]
     pub fn is_kernel(&self) -> bool {
         self.memory_start >= KERNEL || self.filename.starts_with("[kernel")
     }
 
     /// True when an address may be in it. A limit that is not set bounds nothing.
+    ///
+    /// ```
+    /// # let (file_offset, filename, build_id, is_main) = (0, "/bin/app", "", true);
+    /// let (memory_start, memory_limit) = (0x400000, 0x401000);
+    /// let mapping = symidx_pprof::MappingInfo {
+    ///     memory_start, memory_limit, file_offset, filename, build_id, is_main,
+    /// };
+    /// assert!(mapping.holds(0x400fff) && !mapping.holds(0x401000));
+    /// ```
     #[must_use]
     pub fn holds(&self, address: u64) -> bool {
         address >= self.memory_start && (self.memory_limit == 0 || address < self.memory_limit)
@@ -161,6 +204,14 @@ fn kernel_slide(mapping: &MappingInfo<'_>, index: &Index<'_>) -> Result<Option<u
 /// pprof does when it reads the formats of gperftools (all frames but the leaf of
 /// a CPU profile), `jemalloc_pprof` does (all frames of a heap profile). One
 /// more taken off here would leave the function where its first byte is a leaf.
+///
+/// ```
+/// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// // The caller's return address was 0x5555_0000_0225; the profile states the call.
+/// let caller = &profile.locations[1];
+/// assert_eq!(symidx_pprof::lookup_address(caller), 0x5555_0000_0224); // nothing more is taken off
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use]
 pub fn lookup_address(location: &crate::Location) -> u64 {
     location.address

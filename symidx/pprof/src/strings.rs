@@ -6,6 +6,13 @@
 use std::collections::HashMap;
 
 /// The texts of a profile.
+///
+/// ```
+/// let mut strings = symidx_pprof::Strings::default();
+/// let [first, again] = ["main", "main"].map(|text| strings.intern(text));
+/// assert_eq!(first, again); // each text once
+/// assert_eq!(strings.get(first), Some("main"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Strings {
     text: String,
@@ -47,6 +54,15 @@ impl Strings {
 
     /// The number of a text, which is added when it is new. The first call
     /// copies the whole table into a hash map.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// // A comment that pprof prints above its tables.
+    /// let comment = profile.strings.intern("of the canary");
+    /// profile.comments.push(comment);
+    /// assert_eq!(profile.text(profile.comments[0]), "of the canary");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn intern(&mut self, text: &str) -> i64 {
         while self.indexed < self.ends.len() {
             let number = i64::try_from(self.indexed).unwrap_or(0);
@@ -89,6 +105,12 @@ impl Strings {
     }
 
     /// How many entries there are.
+    ///
+    /// ```
+    /// let mut strings = symidx_pprof::Strings::default();
+    /// strings.intern("main");
+    /// assert_eq!(strings.len(), 2); // the empty text is always there
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -100,12 +122,23 @@ impl Strings {
     }
 
     /// False: entry 0 is always there.
+    ///
+    /// ```
+    /// assert!(!symidx_pprof::Strings::default().is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
     /// Every entry, in order.
+    ///
+    /// ```
+    /// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// // Does a profile name what must not leave the house?
+    /// assert!(profile.strings.iter().all(|text| !text.starts_with("/home/")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).filter_map(|(start, &end)| self.text.get(start..end))

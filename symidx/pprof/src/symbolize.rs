@@ -19,21 +19,20 @@ use crate::space::{MappingInfo, Space, lookup_address};
 
 /// Fills in the functions and lines of profiles.
 ///
-/// ```no_run
-/// use symidx::Index;
-/// use symidx_pprof::{Limits, MappingInfo, Profile, Symbolizer};
+/// ```
+/// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+/// use symidx_pprof::{MappingInfo, Symbolizer};
 ///
-/// let raw = std::fs::File::open("heap.pb.gz")?;
-/// let (mut profile, _) = Profile::read(raw, Limits::default())?;
 /// let report = Symbolizer::new().run(&mut profile, |mapping: &MappingInfo<'_>| {
-///     let index = Index::read(format!("{}.symidx", mapping.filename)).map_err(|e| e.to_string())?;
 ///     match mapping.build_id_bytes() {
 ///         Some(id) if index.build_id() != Some(&id) => Err("index of another build".to_owned()),
-///         _ => Ok(index),
+///         _ => Ok(&index), // of `mapping.filename`
 ///     }
 /// });
 /// println!("{} of {} locations", report.symbolized(), report.locations());
-/// profile.write(std::fs::File::create("heap.symbolized.pb.gz")?)?;
+/// let folded = profile.folded(0, |_| false);
+/// assert_eq!(folded.keys().next().unwrap(), "_start;outer;middle;leaf");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Symbolizer<'n> {
@@ -60,24 +59,63 @@ impl std::fmt::Debug for Symbolizer<'_> {
 impl<'n> Symbolizer<'n> {
     /// One that keeps what is there, adds inlined functions, and writes names
     /// as people read them: as the index stores them, else Rust names demangled.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+    /// let mut symbolizer = symidx_pprof::Symbolizer::new(); // for one profile or for many
+    /// symbolizer.run(&mut profile, |_| Ok(&index));
+    /// // Names of Rust and C++ as people read them, inlined functions as frames.
+    /// assert_eq!(profile.functions.len(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         Self { force: false, inlines: true, naming: Naming::Short(None) }
     }
 
     /// Locations that have names are asked for too, and get the new ones where there are any.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/named.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+    /// // The profile was symbolized with poorer names; now there is debug information.
+    /// let report = symidx_pprof::Symbolizer::new().force(true).run(&mut profile, |_| Ok(&index));
+    /// assert_eq!((report.kept(), report.symbolized()), (0, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn force(self, force: bool) -> Self {
         Self { force, ..self }
     }
 
     /// With inlined functions, or with just the function that they are in.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+    /// // For tools that know no inlined functions.
+    /// symidx_pprof::Symbolizer::new().inlines(false).run(&mut profile, |_| Ok(&index));
+    /// assert_eq!(profile.folded(0, |_| false).keys().next().unwrap(), "_start;outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn inlines(self, inlines: bool) -> Self {
         Self { inlines, ..self }
     }
 
     /// Linkage names.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/display.symidx")))?;
+    /// // To be compared with what linkers and `nm` print.
+    /// profile.mappings[0].file_offset = 0xf0; // where main lies in this file
+    /// profile.locations[0].address = 0x5555_0000_0010;
+    /// symidx_pprof::Symbolizer::new().no_demangle().run(&mut profile, |_| Ok(&index));
+    /// assert_eq!(profile.text(profile.functions[0].name), "_ZN5space6Longer5Names6methodEi");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn no_demangle(self) -> Self {
         Self { naming: Naming::Linkage, ..self }
@@ -85,6 +123,16 @@ impl<'n> Symbolizer<'n> {
 
     /// Names that no index stores for people are made by `demangle`; `None` =
     /// as they are.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+    /// // A demangler of C++, say; the names here are C's.
+    /// let demangle = |name: &[u8]| Some(String::from_utf8_lossy(name).to_uppercase());
+    /// symidx_pprof::Symbolizer::new().demangle_with(demangle).run(&mut profile, |_| Ok(&index));
+    /// assert_eq!(profile.folded(0, |_| false).keys().next().unwrap(), "_START;OUTER;MIDDLE;LEAF");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn demangle_with(self, demangle: impl FnMut(&[u8]) -> Option<String> + 'n) -> Self {
         let hook: NameHook<'n> = Box::new(demangle);
@@ -94,6 +142,18 @@ impl<'n> Symbolizer<'n> {
     /// Symbolizes a profile. `open` gives the index of a mapping's file, which
     /// must be of the same build, or says why there is none; it is asked once for
     /// each file and build-id that locations need.
+    ///
+    /// ```
+    /// # let mut profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/lines.symidx")))?;
+    /// let mut asked = 0;
+    /// let report = symidx_pprof::Symbolizer::new().run(&mut profile, |_| {
+    ///     asked += 1;
+    ///     Ok(&index) // or why there is none, for the report
+    /// });
+    /// assert_eq!((asked, report.symbolized()), (1, 2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn run<I: Borrow<Index<'static>>>(
         &mut self,
         profile: &mut Profile,

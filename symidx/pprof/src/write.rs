@@ -21,14 +21,14 @@ impl Profile {
     /// The writer's.
     ///
     /// ```
-    /// use symidx_pprof::{Limits, Profile, ValueType};
-    /// let mut profile = Profile::default();
-    /// profile.sample_types.push(ValueType::default());
-    /// let mut bytes = Vec::new();
+    /// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// use symidx_pprof::{Limits, Profile};
+    ///
+    /// let mut bytes = Vec::new(); // or a file, or an HTTP response
     /// profile.write(&mut bytes)?;
-    /// let (again, damage) = Profile::read(bytes.as_slice(), Limits::default()).unwrap();
+    /// let (again, damage) = Profile::read(bytes.as_slice(), Limits::default())?;
     /// assert!(again == profile && damage.is_none());
-    /// # Ok::<(), std::io::Error>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write(&self, out: impl Write) -> io::Result<()> {
         let mut out = GzEncoder::new(out, Compression::default());
@@ -40,6 +40,16 @@ impl Profile {
     ///
     /// # Errors
     /// The writer's.
+    ///
+    /// ```
+    /// # let profile = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/raw.rs"));
+    /// // For whoever compresses it in another way.
+    /// let (mut plain, mut gzip) = (Vec::new(), Vec::new());
+    /// profile.write_plain(&mut plain)?;
+    /// profile.write(&mut gzip)?;
+    /// assert!(gzip.starts_with(b"\x1f\x8b") && !plain.starts_with(b"\x1f\x8b"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn write_plain(&self, out: impl Write) -> io::Result<()> {
         let mut out = Encoder { out, buffer: Vec::with_capacity(CHUNK) };
         out.messages(1, &self.sample_types)?;

@@ -9,6 +9,22 @@ use crate::profile::Profile;
 use crate::proto::{Location, Mapping, Sample, ValueType};
 
 /// A file that is mapped, or a part of it.
+///
+/// ```
+/// use symidx_pprof::{Module, Writer};
+///
+/// let module = Module {
+///     start: 0x400000,
+///     limit: 0x401000,
+///     file_offset: 0x1000,
+///     filename: "/bin/app",
+///     build_id: &[0x8a, 0x32, 0xff], // so that `pprof` and `symidx` take no other file
+/// };
+/// let mut writer = Writer::new([("samples", "count")]);
+/// writer.module(&module);
+/// let profile = writer.finish();
+/// assert_eq!(profile.text(profile.mappings[0].build_id), "8a32ff");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Module<'m> {
     /// Address of the first byte.
@@ -24,6 +40,15 @@ pub struct Module<'m> {
 }
 
 /// What the first address of a stack is.
+///
+/// ```
+/// use symidx_pprof::{Leaf, Writer};
+///
+/// // An allocator hook sees its caller's return address first.
+/// let mut writer = Writer::new([("space", "bytes")]);
+/// writer.sample(&[0x400011], Leaf::Return, [64]);
+/// assert_eq!(writer.finish().locations[0].address, 0x400010);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leaf {
     /// The instruction that was interrupted, as in a signal handler.
@@ -34,8 +59,16 @@ pub enum Leaf {
 
 /// Collects the samples of a profile.
 ///
+///
+/// It allocates, and grows, for each sample (two vectors: 8 bytes an address and
+/// a value), each address that differs (a location and a table entry, some 120
+/// bytes) and each module: so call it outside of allocator hooks and signal
+/// handlers, with what they recorded. Symbolizing adds each function and each
+/// text that differs, once; writing adds one buffer of 64 KiB and what the
+/// compression takes.
+///
 /// ```
-/// use symidx_pprof::{Leaf, Limits, Module, Profile, Symbolizer, Writer};
+/// use symidx_pprof::{Leaf, Module, Writer};
 ///
 /// let mut writer = Writer::new([("objects", "count"), ("space", "bytes")]);
 /// // The main program first: what `dl_iterate_phdr` or /proc/self/maps tell.
@@ -49,25 +82,9 @@ pub enum Leaf {
 /// // Two stacks of an allocator hook, leaf first, and what they hold.
 /// writer.sample(&[0x5500_0000_1010, 0x5500_0000_2020], Leaf::Return, [3, 4096]);
 /// writer.sample(&[0x5500_0000_1030, 0x5500_0000_2020], Leaf::Return, [1, 64]);
-/// let mut profile = writer.finish();
-/// let report = Symbolizer::new().run(&mut profile, |mapping| {
-/// #   if true { return Err("none here".to_owned()); }
-///     symidx::Index::read(format!("{}.symidx", mapping.filename)).map_err(|e| e.to_string())
-/// });
-/// let mut response = Vec::new();
-/// profile.write(&mut response)?;
+/// let profile = writer.finish(); // for `Symbolizer::run`, then `Profile::write`
 /// assert_eq!((profile.samples.len(), profile.locations.len()), (2, 3));
-/// # assert_eq!((report.locations(), report.symbolized()), (3, 0));
-/// # assert!(Profile::read(response.as_slice(), Limits::default()).unwrap().1.is_none());
-/// # Ok::<(), std::io::Error>(())
 /// ```
-///
-/// It allocates, and grows, for each sample (two vectors: 8 bytes an address and
-/// a value), each address that differs (a location and a table entry, some 120
-/// bytes) and each module: so call it outside of allocator hooks and signal
-/// handlers, with what they recorded. Symbolizing adds each function and each
-/// text that differs, once; writing adds one buffer of 64 KiB and what the
-/// compression takes.
 #[derive(Clone, Debug)]
 pub struct Writer<const N: usize> {
     profile: Profile,
@@ -79,6 +96,15 @@ pub struct Writer<const N: usize> {
 
 impl<const N: usize> Writer<N> {
     /// A profile whose samples have these values: what is counted, and in which unit.
+    ///
+    /// ```
+    /// use symidx_pprof::Writer;
+    ///
+    /// // As Go's heap profiles have them, so that tools know what to show.
+    /// let writer = Writer::new([("inuse_objects", "count"), ("inuse_space", "bytes")]);
+    /// let profile = writer.finish();
+    /// assert_eq!(profile.sample_type(Some("inuse_space")), Some(1));
+    /// ```
     #[must_use]
     pub fn new(sample_types: [(&str, &str); N]) -> Self {
         let mut profile = Profile::default();
@@ -90,6 +116,12 @@ impl<const N: usize> Writer<N> {
     }
 
     /// Says how often samples were taken: every `period` of what is named.
+    ///
+    /// ```
+    /// let mut writer = symidx_pprof::Writer::new([("samples", "count")]);
+    /// writer.period("cpu", "nanoseconds", 10_000_000); // 100 samples a second
+    /// assert_eq!(writer.finish().period, 10_000_000);
+    /// ```
     pub fn period(&mut self, r#type: &str, unit: &str, period: i64) -> &mut Self {
         self.profile.period_type = Some(value_type(&mut self.profile, r#type, unit));
         self.profile.period = period;
@@ -97,6 +129,16 @@ impl<const N: usize> Writer<N> {
     }
 
     /// Says when the profile was taken: nanoseconds since 1970, and how long.
+    ///
+    /// ```
+    /// use std::time::{SystemTime, UNIX_EPOCH};
+    ///
+    /// let mut writer = symidx_pprof::Writer::new([("samples", "count")]);
+    /// let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_nanos() as i64;
+    /// writer.taken(now, 5_000_000_000); // for 5 seconds
+    /// assert_eq!(writer.finish().duration_nanos, 5_000_000_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn taken(&mut self, time_nanos: i64, duration_nanos: i64) -> &mut Self {
         self.profile.time_nanos = time_nanos;
         self.profile.duration_nanos = duration_nanos;
@@ -105,6 +147,16 @@ impl<const N: usize> Writer<N> {
 
     /// Adds a module. The main program comes first, and all come before the
     /// samples; where two overlap, the later one holds the address.
+    ///
+    /// ```
+    /// use symidx_pprof::{Module, Writer};
+    ///
+    /// let mut writer = Writer::new([("samples", "count")]);
+    /// // A line of /proc/self/maps: 400000-401000 r-xp 00002000 08:01 42 /bin/app
+    /// let (start, limit, file_offset) = (0x400000, 0x401000, 0x2000);
+    /// writer.module(&Module { start, limit, file_offset, filename: "/bin/app", build_id: &[] });
+    /// assert_eq!(writer.finish().mappings[0].file_offset, 0x2000);
+    /// ```
     pub fn module(&mut self, module: &Module<'_>) -> &mut Self {
         let id = next_id(self.profile.mappings.len());
         let mut build_id = String::new();
@@ -126,6 +178,16 @@ impl<const N: usize> Writer<N> {
 
     /// Adds a sample: the stack's addresses as they were recorded, the leaf
     /// first, and its values. Addresses that are 0 are left out.
+    ///
+    /// ```
+    /// use symidx_pprof::{Leaf, Writer};
+    ///
+    /// let mut writer = Writer::new([("samples", "count")]);
+    /// // From a signal handler: where it was interrupted, then return addresses.
+    /// writer.sample(&[0x400010, 0x400123], Leaf::Instruction, [1]);
+    /// let profile = writer.finish();
+    /// assert_eq!(profile.locations[1].address, 0x400122); // inside the call, as pprof wants
+    /// ```
     pub fn sample(&mut self, addresses: &[u64], leaf: Leaf, values: [i64; N]) -> &mut Self {
         let mut location_id = Vec::with_capacity(addresses.len());
         for (depth, &address) in addresses.iter().enumerate() {
@@ -156,6 +218,11 @@ impl<const N: usize> Writer<N> {
     }
 
     /// The profile, not symbolized yet.
+    ///
+    /// ```
+    /// let profile = symidx_pprof::Writer::new([("samples", "count")]).finish();
+    /// assert_eq!(profile.text(profile.sample_types[0].unit), "count");
+    /// ```
     #[must_use]
     pub fn finish(self) -> Profile {
         self.profile

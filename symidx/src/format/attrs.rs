@@ -1,6 +1,16 @@
 //! The 16 attribute bits of a record, alias or name-only entry.
 
 /// What a symbol names (bits 0–2).
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::Kind;
+///
+/// // Only functions belong on stacks.
+/// let functions = index.symbols().flatten().filter(|symbol| symbol.kind() == Kind::Function);
+/// assert_eq!(functions.count(), 5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -26,6 +36,10 @@ pub enum Kind {
 impl Kind {
     /// The word used in output: `func`, `ifunc`, `object`, `label`, `tls`,
     /// `absolute`, `unnamed`, `resume`.
+    ///
+    /// ```
+    /// assert_eq!(symidx::Kind::Ifunc.as_str(), "ifunc");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,6 +56,15 @@ impl Kind {
 }
 
 /// Binding (bits 3–4).
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::Binding;
+///
+/// let exported = index.symbols().flatten().filter(|symbol| symbol.binding() == Binding::Global);
+/// assert_eq!(exported.count(), 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -56,6 +79,10 @@ pub enum Binding {
 
 impl Binding {
     /// The word used in output: `global`, `weak`, `local`.
+    ///
+    /// ```
+    /// assert_eq!(symidx::Binding::Weak.as_str(), "weak");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -67,6 +94,15 @@ impl Binding {
 }
 
 /// How a symbol's size is known (bits 5–6).
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::Extent;
+///
+/// // Sizes that were not guessed.
+/// assert!(index.symbols().flatten().all(|symbol| symbol.extent() == Extent::Exact));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -81,6 +117,10 @@ pub enum Extent {
 
 impl Extent {
     /// The word used in output: `exact`, `inferred`, `synthesized`.
+    ///
+    /// ```
+    /// assert_eq!(symidx::Extent::Inferred.as_str(), "inferred");
+    /// ```
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -106,6 +146,14 @@ impl Extent {
 /// | 12 | known only to DWARF |
 /// | 13 | another record's own name, listed here because both start together (aliases) |
 /// | 14–15 | must be zero |
+///
+/// ```
+/// use symidx::format::{Attrs, Binding, Extent, Kind};
+///
+/// let attrs = Attrs::new(Kind::Object, Binding::Local, Extent::Inferred, Attrs::VERSIONED);
+/// assert_eq!(attrs.0, 0b1_0_01_10_010);
+/// assert_eq!((attrs.kind(), attrs.binding()), (Kind::Object, Binding::Local));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Attrs(pub u16);
 
@@ -128,6 +176,13 @@ impl Attrs {
     pub const RESERVED: u16 = 0b11 << 14;
 
     /// Packs the three enumerations and the flag bits.
+    ///
+    /// ```
+    /// use symidx::format::{Attrs, Binding, Extent, Kind};
+    ///
+    /// let attrs = Attrs::new(Kind::Function, Binding::Weak, Extent::Exact, Attrs::HAS_ALIASES);
+    /// assert_eq!(attrs, Attrs(1 << 3 | 1 << 7));
+    /// ```
     #[must_use]
     pub fn new(kind: Kind, binding: Binding, extent: Extent, flags: u16) -> Self {
         let [kind, binding, extent] = [kind.code(), binding.code(), extent.code()].map(u16::from);
@@ -135,6 +190,12 @@ impl Attrs {
     }
 
     /// What the symbol names. Total: all 8 codes are kinds.
+    ///
+    /// ```
+    /// use symidx::format::{Attrs, Kind};
+    ///
+    /// assert_eq!(Attrs(0b100).kind(), Kind::Tls);
+    /// ```
     #[must_use]
     pub const fn kind(self) -> Kind {
         match self.0 & 7 {
@@ -150,6 +211,12 @@ impl Attrs {
     }
 
     /// Binding; code 3 (which `verify` rejects) reads as local.
+    ///
+    /// ```
+    /// use symidx::format::{Attrs, Binding};
+    ///
+    /// assert_eq!(Attrs(0b10 << 3).binding(), Binding::Local);
+    /// ```
     #[must_use]
     pub const fn binding(self) -> Binding {
         match (self.0 >> 3) & 3 {
@@ -160,6 +227,12 @@ impl Attrs {
     }
 
     /// Extent; code 3 (which `verify` rejects) reads as synthesized.
+    ///
+    /// ```
+    /// use symidx::format::{Attrs, Extent};
+    ///
+    /// assert_eq!(Attrs(0b10 << 5).extent(), Extent::Synthesized);
+    /// ```
     #[must_use]
     pub const fn extent(self) -> Extent {
         match (self.0 >> 5) & 3 {
@@ -170,12 +243,26 @@ impl Attrs {
     }
 
     /// True when every one of the given flag bits is set.
+    ///
+    /// ```
+    /// use symidx::format::Attrs;
+    ///
+    /// let attrs = Attrs(Attrs::PART | Attrs::DWARF);
+    /// assert!(attrs.has(Attrs::PART) && !attrs.has(Attrs::PART | Attrs::FOLDED));
+    /// ```
     #[must_use]
     pub const fn has(self, flags: u16) -> bool {
         self.0 & flags == flags
     }
 
     /// True when no reserved bit is set and no code is unassigned.
+    ///
+    /// ```
+    /// use symidx::format::Attrs;
+    ///
+    /// assert!(Attrs(Attrs::SHARED).is_valid());
+    /// assert!(!Attrs(1 << 15).is_valid()); // a reserved bit
+    /// ```
     #[must_use]
     pub const fn is_valid(self) -> bool {
         self.0 & Self::RESERVED == 0 && (self.0 >> 3) & 3 != 3 && (self.0 >> 5) & 3 != 3
@@ -183,9 +270,13 @@ impl Attrs {
 }
 
 macro_rules! code {
-    ($($name:ident),*) => {$(
+    ($($name:ident, $example:literal;)*) => {$(
         impl $name {
             /// The number stored for it.
+            ///
+            /// ```
+            #[doc = $example]
+            /// ```
             #[must_use]
             #[allow(clippy::as_conversions, reason = "the discriminant of a repr(u8) enum")]
             pub const fn code(self) -> u8 {
@@ -194,7 +285,11 @@ macro_rules! code {
         }
     )*};
 }
-code!(Kind, Binding, Extent);
+code! {
+    Kind, "assert_eq!(symidx::Kind::Object.code(), 2);";
+    Binding, "assert_eq!(symidx::Binding::Local.code(), 2);";
+    Extent, "assert_eq!(symidx::Extent::Synthesized.code(), 2);";
+}
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,21 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 ///
 /// Both texts are ranges of one run of bytes: the full one starts it, the
 /// short one lies inside it or behind it.
+///
+/// ```
+/// use symidx::format::Display;
+///
+/// // "f(int)" and its short text "f" in one run of bytes, which is in one piece.
+/// let entry = Display {
+///     name: 0x40.into(),
+///     text: 0.into(),
+///     full_len: 6.into(),
+///     short_start: 0.into(),
+///     short_len: 1.into(),
+///     pieces: 1.into(),
+/// };
+/// assert_eq!((entry.run_len(), size_of::<Display>()), (6, 16));
+/// ```
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -29,6 +44,16 @@ pub struct Display {
 
 impl Display {
     /// Bytes of the run that holds both texts.
+    ///
+    /// ```
+    /// use symidx::format::Display;
+    /// use zerocopy::FromZeros;
+    ///
+    /// // A short text that is no part of the full one stands behind it.
+    /// let mut entry = Display::new_zeroed();
+    /// (entry.full_len, entry.short_start, entry.short_len) = (10.into(), 10.into(), 4.into());
+    /// assert_eq!(entry.run_len(), 14);
+    /// ```
     #[must_use]
     pub fn run_len(&self) -> usize {
         let short_end =
@@ -38,6 +63,15 @@ impl Display {
 }
 
 /// A piece of a run, 6 bytes.
+///
+/// ```
+/// use symidx::format::DisplayPiece;
+///
+/// let texts = b"space::method(int)";
+/// let piece = DisplayPiece { at: 7.into(), len: 6.into() };
+/// let start = piece.at.get() as usize;
+/// assert_eq!(&texts[start..start + usize::from(piece.len.get())], b"method");
+/// ```
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -54,6 +88,14 @@ pub const MAX_PIECES: u16 = 8;
 
 /// The bucket, of `buckets`, of a name that starts at `name` of `end` units of
 /// the names section.
+///
+/// ```
+/// use symidx::format::display_bucket_of;
+///
+/// // 4 buckets over 1000 units of names: a search looks at a quarter of the entries.
+/// assert_eq!(display_bucket_of(0, 1000, 4), 0);
+/// assert_eq!(display_bucket_of(600, 1000, 4), 2);
+/// ```
 #[must_use]
 pub fn display_bucket_of(name: u32, end: u64, buckets: u32) -> u32 {
     let bucket = u64::from(name).saturating_mul(u64::from(buckets)).checked_div(end).unwrap_or(0);

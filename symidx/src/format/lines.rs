@@ -1,4 +1,13 @@
 //! Records and numbers of the line and inline sections.
+//!
+//! ```
+//! use symidx::format::lines::{LINE_DECLARED, from_u24, to_u24};
+//!
+//! // A function that is declared in line 14, as its entry stores it.
+//! let stored = to_u24(14 | LINE_DECLARED);
+//! assert_eq!(stored, [14, 0, 0x80]);
+//! assert_eq!(from_u24(stored) & !LINE_DECLARED, 14);
+//! ```
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -51,6 +60,17 @@ pub const MAX_FUNCTION_LINE: u32 = LINE_DECLARED - 1;
 pub const NO_FILE: u32 = (1 << 24) - 1;
 
 /// A stretch of the address space with lines, cut into windows of equal size, 40 bytes.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{SectionId, lines::LineSpan};
+/// use zerocopy::FromBytes;
+///
+/// let file = index.file_sections().find(|section| section.id == SectionId::LINE_SPANS).unwrap();
+/// let (span, _) = LineSpan::read_from_prefix(&index.as_bytes()[file.offset as usize..]).unwrap();
+/// assert_eq!((span.base.get(), span.size.get()), (0x400100, 512)); // whole windows, .text inside
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct LineSpan {
@@ -71,6 +91,19 @@ pub struct LineSpan {
 }
 
 /// A function that rows or inlined calls belong to, 12 bytes.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{SectionId, lines::{FunctionEntry, LINE_DECLARED, from_u24}};
+/// use zerocopy::FromBytes;
+///
+/// let file = index.file_sections().find(|section| section.id == SectionId::FUNCTIONS).unwrap();
+/// let bytes = &index.as_bytes()[file.offset as usize..];
+/// let (first, _) = FunctionEntry::read_from_prefix(bytes).unwrap();
+/// let line = from_u24(first.line);
+/// assert_eq!((line & LINE_DECLARED != 0, line & !LINE_DECLARED), (true, 6)); // `leaf`
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct FunctionEntry {
@@ -85,12 +118,20 @@ pub struct FunctionEntry {
 }
 
 /// Three little-endian bytes as a number.
+///
+/// ```
+/// assert_eq!(symidx::format::lines::from_u24([0x56, 0x34, 0x12]), 0x123456);
+/// ```
 #[must_use]
 pub const fn from_u24(bytes: [u8; 3]) -> u32 {
     u32::from_le_bytes([bytes[0], bytes[1], bytes[2], 0])
 }
 
 /// The low 24 bits of a number.
+///
+/// ```
+/// assert_eq!(symidx::format::lines::to_u24(0x123456), [0x56, 0x34, 0x12]);
+/// ```
 #[must_use]
 pub const fn to_u24(value: u32) -> [u8; 3] {
     let [a, b, c, _] = value.to_le_bytes();
@@ -98,6 +139,16 @@ pub const fn to_u24(value: u32) -> [u8; 3] {
 }
 
 /// A source file, 12 bytes.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{SectionId, lines::FileEntry};
+///
+/// // 12 bytes a source file: two names by place and length.
+/// let files = index.file_sections().find(|section| section.id == SectionId::FILES).unwrap();
+/// assert_eq!(files.size, 4 * size_of::<FileEntry>() as u64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct FileEntry {

@@ -6,6 +6,17 @@
 //!
 //! Everything is little-endian and unaligned-safe: the integers are zerocopy's
 //! byte-order types, so a file can be used at any address of any host.
+//!
+//! ```
+//! # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+//! use symidx::format::{Header, MAGIC, VERSION};
+//! use zerocopy::FromBytes;
+//!
+//! let (header, _) = Header::ref_from_prefix(index.as_bytes()).unwrap();
+//! assert_eq!((header.magic, header.version.get()), (MAGIC, VERSION));
+//! assert_eq!(header.file_size.get(), index.as_bytes().len() as u64);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -96,6 +107,17 @@ pub const SEGMENT_EXECUTE: u32 = 4;
 pub const ENTRY_REQUIRED: u32 = 1;
 
 /// The number of a file section.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::SectionId;
+///
+/// // A reader skips what it does not know, unless it is required.
+/// let unknown = index.file_sections().filter(|section| section.id.name().is_none());
+/// assert_eq!(unknown.count(), 0);
+/// assert_eq!(SectionId::RECORDS.name(), Some("records"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SectionId(pub u32);
 
@@ -108,6 +130,13 @@ macro_rules! section_ids {
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             /// The section's name as printed, `None` for an unknown id.
+            ///
+            /// ```
+            /// use symidx::format::SectionId;
+            ///
+            /// assert_eq!(SectionId::LINE_SPANS.name(), Some("line-spans"));
+            /// assert_eq!(SectionId(1000).name(), None);
+            /// ```
             #[must_use]
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 { $($number => Some($text),)* _ => None }
@@ -115,6 +144,13 @@ macro_rules! section_ids {
 
             /// Bytes of one entry of a table section, 1 for plain bytes,
             /// `None` for an unknown or reserved id.
+            ///
+            /// ```
+            /// use symidx::format::SectionId;
+            ///
+            /// assert_eq!(SectionId::RECORDS.entry_size(), Some(16));
+            /// assert_eq!(SectionId::NAMES.entry_size(), Some(1)); // plain bytes
+            /// ```
             #[must_use]
             pub const fn entry_size(self) -> Option<u32> {
                 match self.0 { $($number => $entry,)* _ => None }
@@ -177,6 +213,13 @@ section_ids! {
 impl SectionId {
     /// True for the sections that a reader must know to answer with symbols:
     /// all but metadata and what lines and display names are made of.
+    ///
+    /// ```
+    /// use symidx::format::SectionId;
+    ///
+    /// assert!(SectionId::RECORDS.is_required());
+    /// assert!(!SectionId::LINES.is_required()); // names are right without lines
+    /// ```
     #[must_use]
     pub const fn is_required(self) -> bool {
         self.0 < Self::LINES.0 && self.0 != Self::METADATA.0
@@ -187,6 +230,15 @@ impl SectionId {
 pub const ENCODING_PLAIN: u32 = 0;
 
 /// The first 128 bytes of the file.
+///
+/// ```
+/// use symidx::format::Header;
+/// use zerocopy::FromBytes;
+///
+/// let file = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx"));
+/// let (header, _) = Header::ref_from_prefix(file).unwrap(); // in place, at any address
+/// assert_eq!((header.section_count.get(), header.file_size.get()), (18, 3213));
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Header {
@@ -216,6 +268,17 @@ pub struct Header {
 }
 
 /// One entry of the section table, 64 bytes. Entries are sorted by offset.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{Header, SectionEntry, SectionId};
+/// use zerocopy::FromBytes;
+///
+/// let table = &index.as_bytes()[size_of::<Header>()..];
+/// let (first, _) = SectionEntry::ref_from_prefix(table).unwrap();
+/// assert_eq!((first.id.get(), first.size.get()), (SectionId::IDENTITY.0, 192));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct SectionEntry {
@@ -236,6 +299,16 @@ pub struct SectionEntry {
 }
 
 /// Who the input was, 192 bytes.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{CONTAINER_ELF, ID_BUILD_ID};
+///
+/// let identity: &symidx::format::Identity = index.identity();
+/// assert_eq!((identity.container, identity.machine.get()), (CONTAINER_ELF, 62)); // x86-64
+/// assert_eq!((identity.id_kind.get(), identity.id_len.get()), (ID_BUILD_ID, 8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Identity {
@@ -273,6 +346,16 @@ pub struct Identity {
 }
 
 /// A stretch of the address space whose records are searched together, 48 bytes.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+/// use symidx::format::{Region, SectionId};
+///
+/// // The kernel has one for its text, one for its data, one per part of a module.
+/// let regions = index.file_sections().find(|section| section.id == SectionId::REGIONS).unwrap();
+/// assert_eq!(regions.size, 5 * size_of::<Region>() as u64);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Region {
@@ -301,6 +384,16 @@ pub struct Region {
 }
 
 /// A loadable segment, 40 bytes.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::SEGMENT_EXECUTE;
+///
+/// let code: &symidx::format::Segment =
+///     index.segments().iter().find(|s| s.flags.get() & SEGMENT_EXECUTE != 0).unwrap();
+/// assert_eq!((code.address.get(), code.file_offset.get()), (0x400170, 0x170));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Segment {
@@ -319,6 +412,18 @@ pub struct Segment {
 }
 
 /// An allocated section of the input, 32 bytes.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{ImageSection, SECTION_WRITE, SectionId};
+/// use zerocopy::FromBytes;
+///
+/// let file = index.file_sections().find(|section| section.id == SectionId::IMAGE_SECTIONS).unwrap();
+/// let bytes = &index.as_bytes()[file.offset as usize..][..file.size as usize];
+/// let sections = <[ImageSection]>::ref_from_bytes(bytes).unwrap();
+/// assert!(sections.last().unwrap().flags.get() & SECTION_WRITE != 0); // .bss
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct ImageSection {
@@ -339,6 +444,18 @@ pub struct ImageSection {
 }
 
 /// What the addresses from `start` on answer, 16 bytes: four to a cache line.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{Record, SectionId};
+/// use zerocopy::FromBytes;
+///
+/// let file = index.file_sections().find(|section| section.id == SectionId::RECORDS).unwrap();
+/// let bytes = &index.as_bytes()[file.offset as usize..][..file.size as usize];
+/// let records = <[Record]>::ref_from_bytes(bytes).unwrap();
+/// assert!(records.is_sorted_by_key(|record| record.start.get())); // ready for binary search
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Record {
@@ -358,6 +475,17 @@ pub struct Record {
 }
 
 /// A size too large for a record, 16 bytes; sorted by `record`.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/rich.symidx")))?;
+/// use symidx::format::{LARGE_SIZE, Large, SectionId};
+/// use zerocopy::FromBytes;
+///
+/// let file = index.file_sections().find(|section| section.id == SectionId::LARGE).unwrap();
+/// let (huge, _) = Large::ref_from_prefix(&index.as_bytes()[file.offset as usize..]).unwrap();
+/// assert!(huge.size.get() == 5 << 30 && huge.size.get() > u64::from(LARGE_SIZE));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Large {
@@ -370,6 +498,17 @@ pub struct Large {
 }
 
 /// A further name of a record, 16 bytes; sorted by `owner`, then by table order.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{Alias, SectionId};
+/// use zerocopy::FromBytes;
+///
+/// let file = index.file_sections().find(|section| section.id == SectionId::ALIASES).unwrap();
+/// let (first, _) = Alias::ref_from_prefix(&index.as_bytes()[file.offset as usize..]).unwrap();
+/// assert_eq!(first.owner.get(), 5); // `__bss_start`, of the last record, `sink`
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct Alias {
@@ -386,6 +525,17 @@ pub struct Alias {
 }
 
 /// A name that answers no address, 24 bytes; sorted by `value`.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+/// use symidx::format::{NameOnly, SectionId};
+/// use zerocopy::FromBytes;
+///
+/// let file = index.file_sections().find(|section| section.id == SectionId::NAMES_ONLY).unwrap();
+/// let (end, _) = NameOnly::ref_from_prefix(&index.as_bytes()[file.offset as usize..]).unwrap();
+/// assert_eq!(end.value.get(), 0x400278); // `_end`, behind the last byte of all
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 pub struct NameOnly {

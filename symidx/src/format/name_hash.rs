@@ -6,6 +6,14 @@
 /// length is mixed in first, so padding never makes two names equal. Not
 /// keyed: a hostile file can make names collide, which costs `find` a longer
 /// walk and nothing else.
+///
+/// ```
+/// use symidx::format::name_hash;
+///
+/// // The same on every host; a version is no part of it.
+/// assert_eq!(name_hash(b"main"), name_hash(&b"main@V1"[..4]));
+/// assert_ne!(name_hash(b"main"), name_hash(b"main\0"));
+/// ```
 #[must_use]
 pub fn name_hash(plain: &[u8]) -> u32 {
     const K: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -28,6 +36,14 @@ pub fn name_hash(plain: &[u8]) -> u32 {
 
 /// The bucket of a hash among `buckets` (0 when there are none). Monotone in
 /// the hash, so hash order is bucket order.
+///
+/// ```
+/// use symidx::format::{bucket_of, name_hash};
+///
+/// // Where to look for `main` in an index with 37 buckets of names.
+/// assert!(bucket_of(name_hash(b"main"), 37) < 37);
+/// assert_eq!(bucket_of(u32::MAX, 37), 36);
+/// ```
 #[must_use]
 pub fn bucket_of(hash: u32, buckets: u32) -> u32 {
     let scaled = u64::from(hash).wrapping_mul(u64::from(buckets)) >> 32;
@@ -36,6 +52,11 @@ pub fn bucket_of(hash: u32, buckets: u32) -> u32 {
 
 /// The byte kept beside each name id: the low byte of the hash, which the
 /// bucket number does not already say.
+///
+/// ```
+/// // One byte tells most names of a bucket apart before any name is read.
+/// assert_eq!(symidx::format::fingerprint(0x1234_5678), 0x78);
+/// ```
 #[must_use]
 pub fn fingerprint(hash: u32) -> u8 {
     let [low, ..] = hash.to_le_bytes();
@@ -44,6 +65,13 @@ pub fn fingerprint(hash: u32) -> u8 {
 
 /// Splits a stored versioned name at its last `@` or `@@`: (plain, version,
 /// version is the default one). Without an `@`: everything is the plain name.
+///
+/// ```
+/// use symidx::format::split_version;
+///
+/// assert_eq!(split_version(b"f@@V2"), (&b"f"[..], &b"V2"[..], true));
+/// assert_eq!(split_version(b"f@V1"), (&b"f"[..], &b"V1"[..], false));
+/// ```
 #[must_use]
 pub fn split_version(stored: &[u8]) -> (&[u8], &[u8], bool) {
     let Some(at) = stored.iter().rposition(|&b| b == b'@') else {

@@ -11,10 +11,8 @@ pub(crate) const ALLOCATION: usize = 32;
 /// [`Resolver::budget`](crate::process::Resolver::budget).
 ///
 /// ```
-/// # use std::sync::Arc;
-/// # use symidx::process::{Modules, Resolver, Store};
-/// let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-/// let budget = resolver.budget();
+/// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+/// let budget = resolver.budget(); // before the first lookup
 /// for share in &budget.modules {
 ///     let path = resolver.modules().get(share.module).unwrap().path().display();
 ///     match share.index {
@@ -22,6 +20,8 @@ pub(crate) const ALLOCATION: usize = 32;
 ///         Err(reason) => println!("{path}: will be unknown: {reason}"),
 ///     }
 /// }
+/// assert_eq!(budget.mapped_bytes, 0); // this store reads
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -37,6 +37,14 @@ pub struct Budget {
 }
 
 /// One module's share.
+///
+/// ```
+/// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+/// let budget = resolver.budget();
+/// let share: &symidx::process::ModuleBudget = &budget.modules[0];
+/// assert_eq!((share.module, share.index), (0, Ok(3213))); // what its index can take
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModuleBudget {

@@ -6,6 +6,14 @@ use crate::format::MAX_ID;
 use crate::index::Index;
 
 /// A GNU build-id or a Mach-O UUID. At most [`MAX_ID`] bytes, never empty.
+///
+/// ```
+/// use symidx::process::Id;
+///
+/// // Where a debug file or an index lies in a `.build-id` tree.
+/// let id = Id::new(&[0x93, 0xac, 0x01]).unwrap().to_string();
+/// assert_eq!(format!(".build-id/{}/{}.symidx", &id[..2], &id[2..]), ".build-id/93/ac01.symidx");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Id {
     length: u8,
@@ -27,6 +35,14 @@ impl Id {
     }
 
     /// The id that an index states.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// // What to tell `Store::evict` when this index was replaced.
+    /// let id = symidx::process::Id::of(&index).unwrap();
+    /// assert_eq!(id.to_string(), "1122334455667788");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn of(index: &Index<'_>) -> Option<Self> {
         match index.build_id() {
@@ -36,6 +52,11 @@ impl Id {
     }
 
     /// Its bytes.
+    ///
+    /// ```
+    /// let id = symidx::process::Id::new(&[0x93, 0xac]).unwrap();
+    /// assert_eq!(id.as_bytes(), [0x93, 0xac]);
+    /// ```
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or(&[])

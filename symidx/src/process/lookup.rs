@@ -18,14 +18,13 @@ impl Resolver {
     /// [`Unknown`] says why there is none.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// let code = std::process::exit as *const () as usize as u64;
-    /// match resolver.lookup(code) {
-    ///     Ok(found) => println!("{}+{:#x}", found.symbol().name(), found.symbol().offset()),
-    ///     Err(reason) => println!("{reason}"),
-    /// }
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// resolver.open_all();
+    /// let found = resolver.lookup(0x5555_0000_01a8)?;
+    /// assert_eq!(found.symbol().name(), "outer");
+    /// // Never a guess: the reason, where there is no name.
+    /// assert_eq!(resolver.lookup(0x5555_0000_0211).unwrap_err().name(), "gap");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
     pub fn lookup(&self, address: u64) -> Result<Resolved<'_>, Unknown> {
@@ -43,13 +42,12 @@ impl Resolver {
     /// As [`Resolver::lookup`].
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// let return_address = 0x401136;
-    /// if let Ok(found) = resolver.lookup_return(return_address) {
-    ///     println!("called from {}", found.symbol().name());
-    /// }
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// resolver.open_all();
+    /// // The call is the last instruction of `_start.cold`.
+    /// let return_address = 0x5555_0000_0191;
+    /// assert_eq!(resolver.lookup_return(return_address)?.symbol().name(), "_start.cold");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn lookup_return(&self, address: u64) -> Result<Resolved<'_>, Unknown> {
         self.lookup(address.checked_sub(1).ok_or(Unknown::NoModule)?)
@@ -62,15 +60,11 @@ impl Resolver {
     /// As [`Resolver::lookup`].
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// let code = std::process::exit as *const () as usize as u64;
-    /// if let Ok(found) = resolver.frames(code) {
-    ///     for frame in found.frames().flatten() {
-    ///         println!("{:?} {:?}", frame.function(), frame.line());
-    ///     }
-    /// }
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// resolver.open_all();
+    /// let innermost = resolver.frames(0x5555_0000_01a8)?.frames().next().unwrap()?;
+    /// assert_eq!((innermost.function().unwrap(), innermost.line()), (b"leaf"[..].into(), Some(6)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn frames(&self, address: u64) -> Result<ResolvedFrames<'_>, Unknown> {
         let Target { module, svma, index } = self.target(address)?;
@@ -87,12 +81,11 @@ impl Resolver {
     /// As [`Resolver::lookup`].
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// let return_address = 0x401136;
-    /// let count = resolver.frames_return(return_address).map_or(0, |found| found.frames().count());
-    /// # assert_eq!(count, 0);
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// resolver.open_all();
+    /// let frame = resolver.frames_return(0x5555_0000_0191)?.frames().next().unwrap()?;
+    /// assert_eq!(frame.line(), Some(26)); // the line of the call
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn frames_return(&self, address: u64) -> Result<ResolvedFrames<'_>, Unknown> {
         self.frames(address.checked_sub(1).ok_or(Unknown::NoModule)?)
@@ -102,16 +95,16 @@ impl Resolver {
     /// shown to `see` with its answer. Unsorted ones are answered right, slower.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// let mut addresses = [0x7000, 0x1000];
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// resolver.open_all();
+    /// let mut addresses = [0x5555_0000_01a8, 0x1000]; // of all stacks
     /// addresses.sort_unstable();
     /// let statistics = resolver.batch(addresses, |address, answer| match answer {
     ///     Ok(found) => println!("{address:#x} {}", found.symbol().name()),
     ///     Err(reason) => println!("{address:#x} [{}]", reason.name()),
     /// });
-    /// println!("{statistics}");
+    /// assert_eq!(statistics.to_string(), "1 of 2 resolved; no module 1");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn batch<'r>(
         &'r self,

@@ -5,6 +5,16 @@
 use core::fmt;
 
 /// One line of `/proc/PID/maps`.
+///
+/// ```
+/// use symidx::process::Mapping;
+///
+/// let text = b"400000-401000 r--p 00000000 08:01 42 /bin/app
+/// 401000-403000 r-xp 00001000 08:01 42 /bin/app";
+/// let code = text.split(|&b| b == b'\n').filter_map(Mapping::parse).find(|m| m.executable).unwrap();
+/// // A sample's place in the file: ip - start + pgoff.
+/// assert_eq!(0x401234 - code.start + code.file_offset, 0x1234);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mapping<'t> {
     /// First address.
@@ -111,6 +121,13 @@ impl<'t> Mapping<'t> {
 }
 
 /// A line that is not one of `/proc/PID/maps`.
+///
+/// ```
+/// use symidx::process::{MapsError, Modules};
+///
+/// let error = Modules::from_maps(b"\n400000-401000 r-xp").unwrap_err();
+/// assert_eq!(error, MapsError { line: 2 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapsError {
     /// Its number, from 1.

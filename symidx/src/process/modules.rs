@@ -41,14 +41,12 @@ pub enum ModuleKind {
 /// ```
 /// use symidx::process::{ModuleKind, Modules};
 ///
-/// for module in &Modules::capture() {
-///     if module.kind() == ModuleKind::File {
-///         let id = module.id().map_or("no id".to_string(), |id| id.to_string());
-///         println!("{:x?} {} {id}", module.range(), module.path().display());
-///         // For whoever opens it: through /proc where its path leads elsewhere.
-///         println!("{} inode {:?}", module.file().display(), module.inode());
-///     }
-/// }
+/// let code = std::process::exit as *const () as usize as u64;
+/// let modules = Modules::capture();
+/// let module = modules.iter().find(|module| module.range().contains(&code)).unwrap();
+/// assert_eq!(module.kind(), ModuleKind::File);
+/// println!("{} {:?}", module.path().display(), module.id());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Module {
@@ -66,6 +64,13 @@ pub struct Module {
 impl Module {
     /// Its path as the process knows it; a name in brackets, or empty, where
     /// there is no file.
+    ///
+    /// ```
+    /// let maps = b"400000-401000 r-xp 00000000 08:01 42 /bin/app";
+    /// let modules = symidx::process::Modules::from_maps(maps)?;
+    /// assert_eq!(modules.get(0).unwrap().path().to_str(), Some("/bin/app"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -74,6 +79,15 @@ impl Module {
     /// The path that reaches the same file from here: through `/proc/PID/root`
     /// for a process in another mount namespace, through `/proc/PID/map_files`
     /// for a file that was deleted.
+    ///
+    /// ```
+    /// // To read the binary itself, also of a process in a container.
+    /// let modules = symidx::process::Modules::from_pid(std::process::id())?;
+    /// let program = std::env::current_exe()?;
+    /// let module = modules.iter().find(|module| module.path() == program).unwrap();
+    /// assert!(std::fs::read(module.file())?.starts_with(b"\x7fELF"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.file
@@ -86,24 +100,60 @@ impl Module {
     }
 
     /// What it is.
+    ///
+    /// ```
+    /// use symidx::process::{ModuleKind, Modules};
+    ///
+    /// // The modules that an index can be built of.
+    /// let text = b"1000-2000 rw-p 00000000 00:00 0 [heap]
+    /// 3000-4000 r-xp 00000000 08:01 42 /bin/app";
+    /// let modules = Modules::from_maps(text)?;
+    /// let files = modules.iter().filter(|module| module.kind() == ModuleKind::File);
+    /// assert_eq!(files.count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn kind(&self) -> ModuleKind {
         self.kind
     }
 
     /// Its build-id or UUID, read from its mapped image.
+    ///
+    /// ```
+    /// // A recorded text has no ids; this process and others that run have.
+    /// let modules = symidx::process::Modules::capture();
+    /// for module in modules.iter().filter(|module| module.id().is_none()) {
+    ///     println!("{} has no build-id", module.path().display());
+    /// }
+    /// # assert!(modules.iter().any(|module| module.id().is_some()));
+    /// ```
     #[must_use]
     pub fn id(&self) -> Option<&Id> {
         self.id.as_ref()
     }
 
     /// The inode of the mapped file, where that is known.
+    ///
+    /// ```
+    /// let maps = b"400000-401000 r-xp 00000000 08:01 42 /bin/app";
+    /// let modules = symidx::process::Modules::from_maps(maps)?;
+    /// assert_eq!(modules.get(0).unwrap().inode(), Some(42)); // another one now: it was replaced
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn inode(&self) -> Option<u64> {
         self.inode
     }
 
     /// First run-time address of its first span, and the address after its last.
+    ///
+    /// ```
+    /// let text = b"400000-401000 r--p 00000000 08:01 42 /bin/app
+    /// 401000-403000 r-xp 00001000 08:01 42 /bin/app";
+    /// let modules = symidx::process::Modules::from_maps(text)?;
+    /// assert_eq!(modules.get(0).unwrap().range(), 0x400000..0x403000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn range(&self) -> core::ops::Range<u64> {
         self.start..self.end
@@ -126,13 +176,14 @@ pub(crate) struct Span {
 /// An address, and where it lies in its module.
 ///
 /// ```
-/// let modules = symidx::process::Modules::capture();
-/// let code = std::process::exit as *const () as usize as u64;
-/// let located = modules.find(code).unwrap();
-/// assert!(located.is_executable() && located.span().contains(&code));
-/// // As a symbol table counts, and as a profile's mappings do.
-/// println!("{:x?} {:x?}", located.svma(), located.file_offset());
-/// assert_eq!(modules.get(located.number()).unwrap().path(), located.module().path());
+/// use symidx::process::Modules;
+///
+/// let modules = Modules::from_maps(b"400000-401000 r-xp 00002000 08:01 42 /bin/app")?;
+/// let located = modules.find(0x400010).unwrap();
+/// // As a profile's mappings count.
+/// assert_eq!(located.file_offset(), Some(symidx::FileOffset(0x2010)));
+/// assert_eq!(located.module().path().to_str(), Some("/bin/app"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Located<'m> {
@@ -144,12 +195,29 @@ pub struct Located<'m> {
 
 impl<'m> Located<'m> {
     /// The module.
+    ///
+    /// ```
+    /// let modules = symidx::process::Modules::capture();
+    /// let code = std::process::exit as *const () as usize as u64;
+    /// // What is printed where there is no symbol.
+    /// println!("({}+{:x?})", modules.find(code).unwrap().module().path().display(), code);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn module(&self) -> &'m Module {
         self.module
     }
 
     /// Its number: its place in [`Modules::iter`].
+    ///
+    /// ```
+    /// let modules = symidx::process::Modules::capture();
+    /// let code = std::process::exit as *const () as usize as u64;
+    /// // One counter per module, without a map.
+    /// let mut hits = vec![0; modules.len()];
+    /// hits[modules.find(code).unwrap().number() as usize] += 1;
+    /// assert_eq!(hits.iter().sum::<u32>(), 1);
+    /// ```
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
@@ -157,12 +225,27 @@ impl<'m> Located<'m> {
 
     /// The address as the module's symbol table counts; `None` where only the
     /// file offset is known: `Index::svma_of` converts it.
+    ///
+    /// ```
+    /// let modules = symidx::process::Modules::capture();
+    /// let code = std::process::exit as *const () as usize as u64;
+    /// let svma = modules.find(code).unwrap().svma().unwrap(); // what `nm` prints
+    /// assert!(svma.0 < code); // the image was moved up
+    /// ```
     #[must_use]
     pub fn svma(&self) -> Option<Svma> {
         self.span.bias.map(|bias| Svma(self.address.wrapping_sub(bias)))
     }
 
     /// The offset in the module's file.
+    ///
+    /// ```
+    /// let maps = b"400000-401000 r-xp 00002000 08:01 42 /bin/app";
+    /// let modules = symidx::process::Modules::from_maps(maps)?;
+    /// let offset = modules.find(0x400010).unwrap().file_offset().unwrap();
+    /// assert_eq!(offset, symidx::FileOffset(0x2010)); // for `Index::lookup_offset`
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn file_offset(&self) -> Option<FileOffset> {
         let into = self.address.checked_sub(self.span.start)?;
@@ -171,12 +254,27 @@ impl<'m> Located<'m> {
 
     /// The addresses around it that follow each other in the module's file as
     /// they do in memory.
+    ///
+    /// ```
+    /// let maps = b"400000-401000 r-xp 00002000 08:01 42 /bin/app";
+    /// let modules = symidx::process::Modules::from_maps(maps)?;
+    /// // The borders of a mapping, as pprof profiles list them.
+    /// assert_eq!(modules.find(0x400010).unwrap().span(), 0x400000..0x401000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn span(&self) -> core::ops::Range<u64> {
         self.span.start..self.span.end
     }
 
     /// True in a mapping of code.
+    ///
+    /// ```
+    /// let modules = symidx::process::Modules::capture();
+    /// let data = std::ptr::from_ref(&0u8) as usize as u64;
+    /// // An address in data is no frame of a stack.
+    /// assert!(!modules.find(data).unwrap().is_executable());
+    /// ```
     #[must_use]
     pub fn is_executable(&self) -> bool {
         self.span.executable
@@ -215,6 +313,8 @@ pub(crate) enum Origin {
 /// let code = std::process::exit as *const () as usize as u64;
 /// let located = modules.find(code).unwrap();
 /// println!("{} {:x?}", located.module().path().display(), located.svma());
+/// assert!(located.is_executable());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Modules {
@@ -269,28 +369,66 @@ impl Modules {
 
     /// The start of every span, in address order: what a module has mapped is
     /// one or several of them ([`Located::span`]).
+    ///
+    /// ```
+    /// // The mappings of a profile are written from these.
+    /// let text = b"400000-401000 r--p 00000000 08:01 42 /bin/app
+    /// 401000-403000 r-xp 00001000 08:01 42 /bin/app";
+    /// let modules = symidx::process::Modules::from_maps(text)?;
+    /// let code: Vec<_> = modules.spans().filter(|s| s.is_executable()).map(|s| s.span()).collect();
+    /// assert_eq!(code, [0x401000..0x403000]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn spans(&self) -> impl Iterator<Item = Located<'_>> {
         self.starts.iter().filter_map(|&start| self.find(start))
     }
 
     /// Every module; a module's place here is its number.
+    ///
+    /// ```
+    /// let modules = symidx::process::Modules::capture();
+    /// let without_id = modules.iter().filter(|module| module.id().is_none()).count();
+    /// println!("{without_id} of {} modules have no build-id", modules.len());
+    /// # assert!(without_id < modules.len());
+    /// ```
     pub fn iter(&self) -> core::slice::Iter<'_, Module> {
         self.modules.iter()
     }
 
     /// The module with this number.
+    ///
+    /// ```
+    /// let maps = b"400000-401000 r-xp 00000000 08:01 42 /bin/app";
+    /// let modules = symidx::process::Modules::from_maps(maps)?;
+    /// let number = modules.find(0x400010).unwrap().number(); // a small number to keep
+    /// assert_eq!(modules.get(number).unwrap().inode(), Some(42));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn get(&self, number: u32) -> Option<&Module> {
         self.modules.get(usize::try_from(number).ok()?)
     }
 
     /// How many there are.
+    ///
+    /// ```
+    /// let maps = b"400000-401000 r-xp 00000000 08:01 42 /bin/app";
+    /// let modules = symidx::process::Modules::from_maps(maps)?;
+    /// assert_eq!(modules.len(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.modules.len()
     }
 
     /// True when there is none.
+    ///
+    /// ```
+    /// // A thread of the kernel, or a process that has ended.
+    /// assert!(symidx::process::Modules::from_maps(b"")?.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.modules.is_empty()

@@ -66,6 +66,7 @@ pub(super) struct Overlay {
 ///         Err(reason) => println!("{address:#x} {reason}"),
 ///     }
 /// }
+/// # assert!(resolver.modules().find(stack[0]).is_some());
 /// ```
 #[derive(Debug)]
 pub struct Resolver {
@@ -79,6 +80,18 @@ pub struct Resolver {
 
 impl Resolver {
     /// A resolver for the modules; makes room for their indexes, opens none.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use symidx::process::{Modules, Resolver, Store};
+    ///
+    /// // One store for all processes that are looked at: each index is open once.
+    /// let store = Arc::new(Store::read());
+    /// let own = Resolver::new(Modules::capture(), store.clone());
+    /// let other = Resolver::new(Modules::from_pid(std::process::id())?, store.clone());
+    /// assert_eq!(store.open_count(), 0); // nothing is opened yet
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(modules: Modules, store: Arc<Store>) -> Self {
         let states: Vec<State> = modules
@@ -94,12 +107,26 @@ impl Resolver {
     }
 
     /// The modules.
+    ///
+    /// ```
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// let module = resolver.modules().find(0x5555_0000_01a8).unwrap().module();
+    /// assert_eq!(module.path().file_name().unwrap(), "lines.elf");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn modules(&self) -> &Modules {
         &self.modules
     }
 
     /// The store.
+    ///
+    /// ```
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// resolver.open_all();
+    /// assert_eq!((resolver.store().open_count(), resolver.store().open_bytes()), (1, 3213));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn store(&self) -> &Arc<Store> {
         &self.store
@@ -109,11 +136,10 @@ impl Resolver {
     /// open. Calls the system, takes locks; a store that maps needs no heap.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
     /// let open = resolver.open_all();
-    /// println!("{open} of {} modules have an index", resolver.modules().len());
+    /// assert_eq!(open, resolver.modules().len()); // every module has an index
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_all(&mut self) -> usize {
         for number in 0..self.states.len() {
@@ -127,12 +153,11 @@ impl Resolver {
     /// An address that was taken from a stack may be given as it is, or less one.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// let stacks = [std::process::exit as *const () as usize as u64];
-    /// let open = resolver.open_for(&stacks);
-    /// # assert!(open <= 1);
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// let stacks = [0x5555_0000_01a8, 0x5555_0000_0224, 0x10]; // of all samples
+    /// assert_eq!(resolver.open_for(&stacks), 1); // one module is needed
+    /// assert!(resolver.lookup(stacks[0]).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open_for(&mut self, addresses: &[u64]) -> usize {
         for state in &mut self.states {
@@ -184,13 +209,12 @@ impl Resolver {
     /// build /tmp/perf-PID.map`), the kernel. It answers where no file does.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// # fn kernel() -> Option<symidx::Index<'static>> { None }
-    /// if let Some(index) = kernel() {
-    ///     resolver.add_index(1 << 63..=u64::MAX, 0, index);
-    /// }
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+    /// let index = symidx::Index::from_vec(index.as_bytes().to_vec())?; // of /proc/kallsyms
+    /// resolver.add_index(1 << 63..=u64::MAX, 0, index);
+    /// assert_eq!(resolver.lookup(0xffff_ffff_8100_1010)?.symbol().name(), "do_one");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn add_index(
         &mut self,
@@ -238,10 +262,13 @@ impl Resolver {
     /// made at run time changes.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// resolver.clear_added();
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/kallsyms.symidx")))?;
+    /// let index = symidx::Index::from_vec(index.as_bytes().to_vec())?;
+    /// resolver.add_index(1 << 63..=u64::MAX, 0, index);
+    /// resolver.clear_added(); // and a newer one may be added
+    /// assert!(resolver.lookup(0xffff_ffff_8100_1010).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn clear_added(&mut self) {
         self.overlays.clear();
@@ -255,13 +282,15 @@ impl Resolver {
     /// As [`Modules::changed`]; the modules stay as they are.
     ///
     /// ```
-    /// # use std::sync::Arc;
     /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// # let store = std::sync::Arc::new(Store::read());
+    /// let mut resolver = Resolver::new(Modules::capture(), store);
+    /// // Before each profile:
     /// if resolver.update()? {
-    ///     resolver.open_all();
+    ///     println!("libraries were loaded or unloaded");
     /// }
-    /// # Ok::<(), std::io::Error>(())
+    /// # assert!(!resolver.update()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn update(&mut self) -> io::Result<bool> {
         if !self.modules.changed()? {
@@ -277,15 +306,15 @@ impl Resolver {
     /// looked for yet.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
     /// resolver.open_all();
     /// for (number, module) in (0..).zip(resolver.modules()) {
     ///     if let Some(reason) = resolver.missing(number) {
     ///         println!("{}: {reason}", module.path().display());
     ///     }
     /// }
+    /// assert_eq!(resolver.missing(0), None); // it is open
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn missing(&self, module: u32) -> Option<Missing> {
@@ -294,6 +323,14 @@ impl Resolver {
     }
 
     /// The open index of a module.
+    ///
+    /// ```
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// assert!(resolver.index(0).is_none());
+    /// resolver.open_all();
+    /// assert_eq!(resolver.index(0).unwrap().symbol_count(), 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn index(&self, module: u32) -> Option<&Index<'static>> {
         self.states.get(at(module))?.index()
@@ -304,11 +341,11 @@ impl Resolver {
     /// become resident.
     ///
     /// ```
-    /// # use std::sync::Arc;
-    /// # use symidx::process::{Modules, Resolver, Store};
-    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
-    /// let budget = resolver.budget();
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// let budget = resolver.budget(); // what a job will take, before it starts
     /// println!("{} anonymous, {} mapped at most", budget.anonymous_bytes, budget.mapped_bytes);
+    /// assert!(budget.anonymous_bytes < 10_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn budget(&mut self) -> Budget {
         self.open_all();

@@ -72,8 +72,9 @@ impl Modules {
     ///
     /// ```
     /// let modules = symidx::process::Modules::capture();
-    /// assert!(!modules.changed()?);
-    /// # Ok::<(), std::io::Error>(())
+    /// // Before each profile: a library that is gone must not lend its names.
+    /// assert!(!modules.changed()?); // nothing was loaded since
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn changed(&self) -> io::Result<bool> {
         Ok(match self.origin() {

@@ -64,10 +64,13 @@ impl Index<'_> {
     /// go on undisturbed.
     ///
     /// ```
-    /// # fn show(index: &symidx::Index<'_>) {
-    /// // Between two batches of a long job:
-    /// index.release();
-    /// # }
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx");
+    /// // SAFETY: the file is replaced by rename only.
+    /// let index = unsafe { symidx::Index::map(path) }?;
+    /// assert_eq!(index.symbols().count(), 6); // touches all of it
+    /// index.release(); // between two batches of a long job
+    /// assert_eq!(index.symbols().count(), 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "mmap")]
     pub fn release(&self) {
@@ -88,9 +91,12 @@ impl Index<'static> {
     /// # Errors
     /// [`OpenError`].
     ///
-    /// ```no_run
-    /// let index = symidx::Index::read("app.symidx")?;
-    /// # Ok::<(), symidx::OpenError>(())
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx");
+    /// let index = symidx::Index::read(path)?; // app.symidx, say
+    /// assert_eq!(index.symbol_count(), 6);
+    /// assert!(symidx::Index::read("/no/such/file").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::from_vec(std::fs::read(path)?)
@@ -100,6 +106,15 @@ impl Index<'static> {
     ///
     /// # Errors
     /// [`OpenError`].
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx");
+    /// // From an archive, or a server.
+    /// let bytes = std::fs::read(path)?;
+    /// let index = symidx::Index::from_vec(bytes)?;
+    /// assert_eq!(index.lookup(symidx::Svma(0x4001a8))?.unwrap().name(), "outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_vec(bytes: Vec<u8>) -> Result<Self, OpenError> {
         let owned = HeapBytes(NonNull::from(Box::leak(bytes.into_boxed_slice())));
         // SAFETY: the bytes stay where they are, unwritten, until `owned`
@@ -125,10 +140,12 @@ impl Index<'static> {
     /// them, and a mapped file that is renamed over or deleted stays as it
     /// was. Where others may write the file, use [`Index::read`].
     ///
-    /// ```no_run
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx");
     /// // SAFETY: the file is replaced by rename only.
-    /// let index = unsafe { symidx::Index::map("app.symidx") }?;
-    /// # Ok::<(), symidx::OpenError>(())
+    /// let index = unsafe { symidx::Index::map(path) }?;
+    /// assert_eq!(index.lookup(symidx::Svma(0x4001a8))?.unwrap().name(), "outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[cfg(feature = "mmap")]
     #[allow(unsafe_code)]
@@ -240,7 +257,7 @@ impl crate::process::Store {
     /// ```
     /// // SAFETY: indexes are replaced by rename only.
     /// let store = unsafe { symidx::process::Store::mapped() };
-    /// # assert!(!store.is_read());
+    /// assert!(!store.is_read());
     /// ```
     #[must_use]
     #[allow(unsafe_code)]

@@ -6,6 +6,19 @@ use std::path::PathBuf;
 use crate::build_id::BuildId;
 
 /// Why there is no file to index for a DSO.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// use symidx_perf::{Binaries, IndexOptions, Inventory, NotHere, Outcome, index};
+///
+/// let inventory = Inventory::read(&mut session, 127)?;
+/// let store = tempfile::tempdir()?;
+/// index(&inventory, &Binaries::nowhere_else(), &IndexOptions::new(store.path()), |indexed, _, _| {
+///     let Outcome::NotHere(why) = &indexed.outcome else { panic!() };
+///     assert!(matches!(why, NotHere::NoSuchBuild { .. })); // and in words: `{why}`
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotHere {
@@ -69,6 +82,10 @@ pub enum NotHere {
 
 impl NotHere {
     /// The reason in two or three words, the same for every DSO.
+    ///
+    /// ```
+    /// assert_eq!(symidx_perf::NotHere::Memory.name(), "memory"); // for JSON
+    /// ```
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -88,6 +105,13 @@ impl NotHere {
     }
 
     /// True when there is nothing to index by its nature: nobody needs to do anything.
+    ///
+    /// ```
+    /// use symidx_perf::NotHere;
+    ///
+    /// assert!(NotHere::Memory.is_by_nature()); // no reason to complain
+    /// assert!(!NotHere::Jit { map: "/tmp/perf-7.map".into() }.is_by_nature());
+    /// ```
     #[must_use]
     pub fn is_by_nature(&self) -> bool {
         matches!(self, Self::WithTheKernel | Self::NamesItself | Self::Memory | Self::TooMany)

@@ -18,6 +18,16 @@ use crate::session::Session;
 pub const ANONYMOUS_BYTES: u64 = 8 << 20;
 
 /// What naming a profile takes.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// // What a job will take, before it starts; a service refuses those that take too much.
+/// let budget = names.budget(&mut session, 127, None)?;
+/// assert_eq!((budget.dsos.len(), budget.mapped_bytes), (1, 3213));
+/// assert_eq!(budget.anonymous_bytes, symidx_perf::ANONYMOUS_BYTES);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Budget {
@@ -32,6 +42,15 @@ pub struct Budget {
 }
 
 /// One DSO's share.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// let budget = names.budget(&mut session, 127, None)?;
+/// let heaviest: &symidx_perf::DsoBudget = &budget.dsos[0];
+/// assert_eq!((heaviest.used.frames, &heaviest.share), (2, &symidx_perf::Share::Index(3213)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DsoBudget {
@@ -42,6 +61,19 @@ pub struct DsoBudget {
 }
 
 /// What becomes of the frames of a DSO.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::Share;
+///
+/// let budget = names.budget(&mut session, 127, None)?;
+/// match &budget.dsos[0].share {
+///     Share::Index(bytes) => assert_eq!(*bytes, 3213),
+///     other => panic!("{other:?}"),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Share {
@@ -59,11 +91,30 @@ pub enum Share {
 
 impl Budget {
     /// The DSOs that the bound on bytes leaves out.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+    /// let budget = names.budget(&mut session, 127, Some(3000))?; // one byte too few, and more
+    /// let left_out: Vec<_> = budget.left_out().map(|dso| dso.used.name()).collect();
+    /// assert_eq!(left_out, ["/bin/app"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn left_out(&self) -> impl Iterator<Item = &DsoBudget> {
         self.dsos.iter().filter(|dso| matches!(dso.share, Share::LeftOut(_)))
     }
 
     /// Frames that will have no name because of their DSO, by reason.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+    /// use symidx_perf::Reason;
+    ///
+    /// let budget = names.budget(&mut session, 127, Some(3000))?;
+    /// assert_eq!(budget.unknown_frames(), [(Reason::OverBudget, 2)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn unknown_frames(&self) -> Vec<(Reason, u64)> {
         let mut counts = vec![(Reason::Unmapped, self.inventory.unmapped)];
@@ -87,6 +138,16 @@ impl Budget {
     ///
     /// # Errors
     /// As [`Session::next_sample`].
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let mut again = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+    /// let budget = names.budget(&mut session, 127, Some(3000))?;
+    /// // Samples are what a profile is read by: how many have a frame without a name then?
+    /// assert_eq!(budget.samples_left_out(&mut again, 127)?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn samples_left_out(&self, session: &mut Session, most: usize) -> Result<u64, Error> {
         let out: Vec<DsoId> = self.left_out().map(|dso| dso.used.id).collect();
         let mut samples = 0u64;
@@ -109,13 +170,13 @@ impl Names {
     /// # Errors
     /// As [`Session::next_sample`].
     ///
-    /// ```no_run
-    /// use symidx_perf::{NameOptions, Names, Session};
-    ///
-    /// let mut session = Session::open("perf.data".as_ref())?;
-    /// let budget = Names::new(NameOptions::default()).budget(&mut session, 127, Some(64 << 20))?;
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+    /// let budget = names.budget(&mut session, 127, Some(64 << 20))?;
     /// println!("{} bytes mapped, {} left out", budget.mapped_bytes, budget.left_out().count());
-    /// # Ok::<(), symidx_perf::Error>(())
+    /// assert_eq!(budget.left_out().count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn budget(
         &mut self,
@@ -170,6 +231,18 @@ impl Names {
     ///
     /// # Errors
     /// As [`Session::next_sample`].
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let mut again = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+    /// // The recording is read twice: first to see which indexes are worth their bytes.
+    /// names.choose(&mut again, 127, 3000)?;
+    /// let options = symidx_perf::ScriptOptions::default();
+    /// let summary = symidx_perf::script(&mut session, &mut names, &options, &mut Vec::new(), |_| {})?;
+    /// assert_eq!(summary.unknown[symidx_perf::Reason::OverBudget.number()], 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn choose(&mut self, session: &mut Session, most: usize, bound: u64) -> Result<(), Error> {
         let budget = self.budget(session, most, Some(bound))?;
         for dso in budget.left_out() {

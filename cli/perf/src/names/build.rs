@@ -16,6 +16,15 @@ use crate::inventory::{DsoUse, Inventory};
 use crate::session::Session;
 
 /// Where indexes are built, and of what.
+///
+/// ```
+/// use symidx_perf::{BuildMissing, IndexOptions, NameOptions};
+///
+/// let mut names = NameOptions::default();
+/// let mut build = BuildMissing::new(IndexOptions::new("/var/cache/symidx"));
+/// build.profile = Some("perf.data".into()); // all of its DSOs at once, side by side
+/// names.build = Some(build);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct BuildMissing {
@@ -29,6 +38,21 @@ pub struct BuildMissing {
 
 impl BuildMissing {
     /// One DSO at a time.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let root = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/root.rs"));
+    /// use symidx_perf::{Binaries, BuildMissing, Fields, IndexOptions, NameOptions, Names, ScriptOptions};
+    ///
+    /// let store = tempfile::tempdir()?;
+    /// let mut options = NameOptions::default();
+    /// options.binaries = Binaries::nowhere_else().with_root(root.path());
+    /// options.build = Some(BuildMissing::new(IndexOptions::new(store.path())));
+    /// let mut names = Names::new(options);
+    /// symidx_perf::script(&mut session, &mut names, &ScriptOptions::default(), &mut Vec::new(), |_| {})?;
+    /// assert_eq!(names.built(), 1); // on the way, when the first address needed it
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(options: IndexOptions) -> Self {
         Self { options, profile: None, max_stack: usize::MAX }

@@ -34,6 +34,15 @@ use spelling::shows_versions;
 const MOST_JIT: usize = 4096;
 
 /// Where names come from.
+///
+/// ```
+/// use symidx_perf::{Binaries, NameOptions};
+///
+/// let mut options = NameOptions::default();
+/// options.stores.push("/srv/symbols".into()); // what `symidx perf index --store` filled
+/// options.binaries = Binaries::of_this_machine();
+/// options.max_bytes = Some(64 << 20); // mapped; what does not fit has no names
+/// ```
 #[derive(Debug, Default)]
 pub struct NameOptions {
     /// Directories of indexes, looked at before those of the environment.
@@ -53,7 +62,7 @@ pub struct NameOptions {
 /// What became of one DSO's index.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Opened {
+pub(crate) enum Opened {
     /// No address needed it.
     Unneeded,
     /// Its bytes.
@@ -63,6 +72,21 @@ pub enum Opened {
 }
 
 /// The indexes of all DSOs.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// // Indexes are opened as addresses need them, and none is looked at twice.
+/// assert_eq!(names.mapped_bytes(), 0);
+/// session.next_sample()?;
+/// let located = session.sample().unwrap();
+/// for (_, place) in located.frames(127) {
+///     let place = place.unwrap();
+///     names.find(place, located.dso(place.dso).unwrap(), &session);
+/// }
+/// assert_eq!(names.mapped_bytes(), 3213);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Names {
     options: NameOptions,
@@ -101,6 +125,21 @@ struct Opening {
 }
 
 /// What an address is called.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::Answer;
+///
+/// session.next_sample()?;
+/// let located = session.sample().unwrap();
+/// let (_, place) = located.frames(127).next().unwrap();
+/// let place = place.unwrap();
+/// let answer = names.find(place, located.dso(place.dso).unwrap(), &session);
+/// let Answer::Symbol(symbol, _, svma, _) = answer else { panic!("{answer:?}") };
+/// assert_eq!((symbol.name().to_string().as_str(), svma.0), ("outer", 0x4001a8));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub enum Answer<'a> {
     /// A symbol, the index it is in, the address there, and whether perf shows the
@@ -114,6 +153,13 @@ pub enum Answer<'a> {
 
 impl Names {
     /// Nothing open yet.
+    ///
+    /// ```
+    /// use symidx_perf::{NameOptions, Names};
+    ///
+    /// let names = Names::new(NameOptions::default()); // the places of every store: see `Store`
+    /// assert_eq!(names.mapped_bytes(), 0);
+    /// ```
     #[must_use]
     pub fn new(mut options: NameOptions) -> Self {
         // SAFETY: indexes are replaced by rename and never edited, here and by
@@ -138,12 +184,27 @@ impl Names {
     }
 
     /// Bytes of all open indexes.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+    /// let options = symidx_perf::ScriptOptions::default();
+    /// symidx_perf::script(&mut session, &mut names, &options, &mut Vec::new(), |_| {})?;
+    /// assert_eq!(names.mapped_bytes(), 3213);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn mapped_bytes(&self) -> u64 {
         self.bytes
     }
 
     /// Indexes built.
+    ///
+    /// ```
+    /// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+    /// assert_eq!(names.built(), 0); // none was asked for: see `BuildMissing`
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn built(&self) -> u64 {
         self.builder.built
@@ -151,7 +212,7 @@ impl Names {
 
     /// What became of a DSO's index.
     #[must_use]
-    pub fn opened(&self, id: DsoId) -> Opened {
+    pub(crate) fn opened(&self, id: DsoId) -> Opened {
         let missing = |reason: &Reason, why: &str| Opened::Missing(*reason, why.to_owned());
         match self.states.get(id.number()) {
             None | Some(State::Unopened) => Opened::Unneeded,
@@ -185,6 +246,21 @@ impl Names {
     }
 
     /// What an address is called.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+    /// use symidx_perf::Answer;
+    ///
+    /// session.next_sample()?;
+    /// let located = session.sample().unwrap();
+    /// let place = located.frames(127).next().unwrap().1.unwrap();
+    /// match names.find(place, located.dso(place.dso).unwrap(), &session) {
+    ///     Answer::Symbol(symbol, ..) => assert_eq!(symbol.name(), "outer"),
+    ///     other => panic!("{other:?}"),
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn find(&mut self, place: Place, dso: &Dso, session: &Session) -> Answer<'_> {
         if self.resident.is_too_much() {

@@ -1,6 +1,16 @@
 //! Why an address has no name: one small value each, to be counted.
 
 /// Why an address has no name.
+///
+/// ```
+/// use symidx_perf::Reason;
+///
+/// let counts = [0u64; Reason::ALL.len()]; // as `Summary::unknown` has them
+/// for reason in Reason::ALL {
+///     println!("{} {}", counts[reason.number()], reason.text());
+/// }
+/// assert_eq!(Reason::ALL[Reason::NoSymbol.number()], Reason::NoSymbol);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -40,6 +50,10 @@ impl Reason {
     ];
 
     /// A few words for it.
+    ///
+    /// ```
+    /// assert_eq!(symidx_perf::Reason::NoSymbol.text(), "no symbol there");
+    /// ```
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -56,6 +70,13 @@ impl Reason {
     }
 
     /// Its place in [`Reason::ALL`].
+    ///
+    /// ```
+    /// use symidx_perf::Reason;
+    ///
+    /// let numbers = Reason::ALL.map(Reason::number);
+    /// assert!(numbers.into_iter().eq(0..Reason::ALL.len()));
+    /// ```
     #[must_use]
     pub fn number(self) -> usize {
         Self::ALL.iter().position(|&reason| reason == self).unwrap_or(0)

@@ -8,6 +8,17 @@ use symidx_indexer::demangle::Demangler;
 use super::alias;
 
 /// Which name of a symbol is shown, and how.
+///
+/// ```
+/// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/display.symidx")))?;
+/// use symidx_perf::Spelling;
+///
+/// let symbol = index.lookup(symidx::Svma(0x401010))?.unwrap();
+/// let mut name = Vec::new();
+/// Spelling::new(true).symbol(&symbol, &index, false, &mut name);
+/// assert_eq!(name, b"space::Longer::Names::method"); // as perf: without parameters
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Spelling {
     demangler: Demangler,
@@ -16,12 +27,31 @@ pub struct Spelling {
 
 impl Spelling {
     /// Names demangled, or as they are.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/display.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x4010d0))?.unwrap().name();
+    /// let mut text = Vec::new();
+    /// symidx_perf::Spelling::new(false).name(name, &index, &mut text); // `--no-demangle`
+    /// assert_eq!(text, b"_RNvNtCs1234_7mycrate6module3foo");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(demangle: bool) -> Self {
         Self { demangler: Demangler::new(demangle), demangle }
     }
 
     /// Appends the name that perf shows for a symbol.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/libal.symidx")))?;
+    /// // Among aliases perf's rules choose, not those of `Index::lookup`.
+    /// let symbol = index.lookup(symidx::Svma(0x1010))?.unwrap();
+    /// let mut name = Vec::new();
+    /// symidx_perf::Spelling::new(false).symbol(&symbol, &index, true, &mut name);
+    /// assert_eq!(String::from_utf8(name)?, "__strdup");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn symbol<'a>(
         &mut self,
         symbol: &Symbol<'a>,
@@ -35,6 +65,15 @@ impl Spelling {
     }
 
     /// Appends a name: without parameters when it is demangled, as perf does.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/display.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x4010d0))?.unwrap().name();
+    /// let mut text = Vec::new();
+    /// symidx_perf::Spelling::new(true).name(name, &index, &mut text);
+    /// assert_eq!(text, b"mycrate::module::foo");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn name(&mut self, name: Name<'_>, index: &Index<'_>, out: &mut Vec<u8>) {
         let bytes = name.as_bytes().unwrap_or(&[]);
         if self.demangle {

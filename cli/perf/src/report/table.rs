@@ -15,6 +15,16 @@ pub const MOST_ROWS: usize = 28_672;
 const MOST_COMMS: usize = 4096;
 
 /// How much was counted.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::{ReportOptions, Weight, report};
+///
+/// let report = report(&mut session, &mut names, &ReportOptions::default(), 20, |_| {})?;
+/// assert_eq!(report.rows[0].own, Weight { samples: 1, period: 4_000 });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Weight {
     /// Samples.

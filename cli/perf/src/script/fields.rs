@@ -3,6 +3,13 @@
 //! In: the option's text. Out: a set of fields, or one line saying what is wrong.
 
 /// The columns of a sample.
+///
+/// ```
+/// use symidx_perf::Fields;
+///
+/// let fields = Fields::default(); // as perf chooses them
+/// assert!(fields.comm && fields.ip && !fields.pid);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fields {
@@ -44,6 +51,14 @@ impl Default for Fields {
 
 impl Fields {
     /// No column at all.
+    ///
+    /// ```
+    /// use symidx_perf::Fields;
+    ///
+    /// let mut fields = Fields::none();
+    /// (fields.ip, fields.sym) = (true, true);
+    /// assert_eq!(fields, Fields::parse("ip,sym").unwrap());
+    /// ```
     #[must_use]
     pub fn none() -> Self {
         Self {

@@ -31,6 +31,19 @@ const FULL: usize = 256 * 1024;
 const SAMPLES: u64 = 1024;
 
 /// How samples are written.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::{Format, ScriptOptions, script};
+///
+/// let mut options = ScriptOptions::default();
+/// options.format = Format::Folded; // for flame graphs
+/// let mut text = Vec::new();
+/// script(&mut session, &mut names, &options, &mut text, |_| {})?;
+/// assert_eq!(String::from_utf8(text)?, "worker;_start;outer;middle;leaf 1\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
@@ -43,6 +56,16 @@ pub enum Format {
 }
 
 /// What is written.
+///
+/// ```
+/// use symidx_perf::{Fields, ScriptOptions};
+///
+/// let mut options = ScriptOptions::default();
+/// options.fields = Fields::parse("comm,tid,time,ip,sym,dso")?;
+/// options.inline = false; // as perf without debug information
+/// assert_eq!(options.max_stack, 127); // perf's own limit
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ScriptOptions {
@@ -71,6 +94,18 @@ impl Default for ScriptOptions {
 }
 
 /// Why a run ended early.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::{ScriptError, ScriptOptions, script};
+///
+/// // Whoever reads the text has gone: `| head`.
+/// let mut full = std::io::Cursor::new([0u8; 8]);
+/// let error = script(&mut session, &mut names, &ScriptOptions::default(), &mut full, |_| {});
+/// assert!(matches!(error, Err(ScriptError::Write(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -101,6 +136,20 @@ impl std::error::Error for ScriptError {}
 ///
 /// # Errors
 /// [`ScriptError`]: the profile cannot be read on, or nobody takes the text.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::{Fields, ScriptOptions, script};
+///
+/// let mut options = ScriptOptions::default();
+/// (options.fields, options.inline) = (Fields::parse("comm,ip,sym")?, false);
+/// let mut text = Vec::new(); // or standard output
+/// script(&mut session, &mut names, &options, &mut text, |_| {})?;
+/// let text = String::from_utf8(text)?;
+/// assert!(text.starts_with("worker \n") && text.contains("1a8 outer\n"), "{text}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn script(
     session: &mut Session,
     names: &mut Names,

@@ -9,6 +9,18 @@ use crate::reader::Damage;
 use crate::session::Counts;
 
 /// What became of the frames of one DSO.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// use symidx_perf::ScriptOptions;
+///
+/// let options = ScriptOptions::default();
+/// let summary = symidx_perf::script(&mut session, &mut names, &options, &mut Vec::new(), |_| {})?;
+/// let app: &symidx_perf::DsoReport = &summary.dsos[0];
+/// assert_eq!((app.frames, app.named, app.index_bytes), (2, 2, Some(3213)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DsoReport {
@@ -29,6 +41,16 @@ pub struct DsoReport {
 }
 
 /// What a run did.
+///
+/// ```
+/// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+/// # let (directory, mut names) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/names.rs"));
+/// let options = symidx_perf::ScriptOptions::default();
+/// let summary: symidx_perf::Summary =
+///     symidx_perf::script(&mut session, &mut names, &options, &mut Vec::new(), |_| {})?;
+/// assert_eq!((summary.frames, summary.named, summary.built), (2, 2, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Summary {

@@ -3,6 +3,17 @@
 //! In: [`DebugInfo`], sections as slices. Out: [`UnitLines`] for each unit, in
 //! any order, on any number of threads. It never reads a container, never
 //! recurses, and a damaged part costs only itself.
+//!
+//! ```
+//! # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+//! use symidx_indexer::{input::dwarf::Units, model::Report};
+//!
+//! let mut report = Report::default(); // what could not be read of it
+//! let units = Units::open(&image.debug[0], &mut report);
+//! let functions = (0..units.len()).flat_map(|unit| units.read(unit, &mut Report::default()).functions);
+//! assert!(functions.into_iter().any(|function| function.name == b"leaf"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::HashSet;
 
@@ -46,6 +57,16 @@ const LONGEST: u64 = 1 << 36;
 
 /// The units of one file's DWARF, ready to be read in any order, by any number
 /// of threads.
+///
+/// ```
+/// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+/// use symidx_indexer::{input::dwarf::Units, model::Report};
+///
+/// let mut report = Report::default();
+/// let units: Units<'_, '_> = Units::open(&image.debug[0], &mut report);
+/// assert_eq!((units.len(), report.warnings.len()), (2, 0)); // of C, and of assembly
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Units<'a, 'data> {
     info: &'a DebugInfo<'data>,
     main: File<'data>,
@@ -101,6 +122,16 @@ impl<'a, 'data> Units<'a, 'data> {
     /// Finds the units: reads their headers and root DIEs only. A damaged
     /// header costs its unit, or, when it does not say where it ends, those
     /// after it.
+    ///
+    /// ```
+    /// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+    /// use symidx_indexer::{input::dwarf::Units, model::Report};
+    ///
+    /// let mut report = Report::default();
+    /// let units = Units::open(&image.debug[0], &mut report); // headers only: cheap
+    /// assert!(!units.is_empty() && report == Report::default());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(info: &'a DebugInfo<'data>, report: &mut Report) -> Self {
         let endian = unit::endian(info);
         let mut dwarf = unit::dwarf(&info.sections, endian);
@@ -131,12 +162,28 @@ impl<'a, 'data> Units<'a, 'data> {
     }
 
     /// How many units there are.
+    ///
+    /// ```
+    /// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+    /// use symidx_indexer::{input::dwarf::Units, model::Report};
+    ///
+    /// assert_eq!(Units::open(&image.debug[0], &mut Report::default()).len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.units.len()
     }
 
     /// True when there is no unit.
+    ///
+    /// ```
+    /// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+    /// use symidx_indexer::{input::dwarf::Units, model::Report};
+    ///
+    /// assert!(!Units::open(&image.debug[0], &mut Report::default()).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.units.is_empty()
@@ -145,11 +192,22 @@ impl<'a, 'data> Units<'a, 'data> {
     /// Bytes of `.debug_info` and `.debug_line` that the unit has: what reading
     /// it costs, roughly.
     #[must_use]
-    pub fn weight(&self, unit: usize) -> u64 {
+    pub(crate) fn weight(&self, unit: usize) -> u64 {
         self.units.get(unit).map_or(0, |unit| unit.weight)
     }
 
     /// Reads one unit; the same whenever and wherever it is called.
+    ///
+    /// ```
+    /// # let mut image = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/image.rs"));
+    /// use symidx_indexer::{input::dwarf::Units, model::Report};
+    ///
+    /// let mut report = Report::default();
+    /// let units = Units::open(&image.debug[0], &mut report);
+    /// let unit = units.read(0, &mut report); // in any order, on any thread
+    /// assert!(unit.files.iter().any(|file| file.name == b"lines.c"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read(&self, unit: usize, report: &mut Report) -> UnitLines<'data> {
         let Some(code) = self.units.get(unit) else { return UnitLines::default() };
         let label = &self.info.label;

@@ -13,6 +13,17 @@
 //!              separate debug file ──────────┤─▶ debug info (sections, companions)
 //!              plt (relocations + stubs) ────┘
 //! ```
+//!
+//! ```
+//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+//! use symidx_indexer::{input::{ReadOptions, elf}, model::{Format, Store}};
+//!
+//! let (store, data) = (Store::new(), std::fs::read(app)?);
+//! assert!(elf::is_elf(&data));
+//! let image = elf::read(app, store.keep(data), &store, &ReadOptions::default())?;
+//! assert_eq!((image.format, image.machine.name), (Format::Elf, "x86_64"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::path::Path;
 
@@ -61,6 +72,11 @@ pub(super) use notes::build_id_in_notes;
 pub use sources::{FileOfSymbol, files_of_symbols, has_section};
 
 /// True when the bytes start like ELF.
+///
+/// ```
+/// assert!(symidx_indexer::input::elf::is_elf(b"\x7fELF\x02\x01"));
+/// assert!(!symidx_indexer::input::elf::is_elf(b"#!/bin/sh"));
+/// ```
 #[must_use]
 pub fn is_elf(data: &[u8]) -> bool {
     data.starts_with(&elf::ELFMAG)
@@ -73,6 +89,17 @@ pub fn is_elf(data: &[u8]) -> bool {
 /// [`InputError::Malformed`] when the ELF header is unusable, the file is a
 /// core dump, or there is neither a section nor a segment to read. A damaged
 /// part is a warning in the image's report instead.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::{input::{ReadOptions, elf}, model::Store};
+///
+/// let store = Store::new();
+/// let data = store.keep(std::fs::read(app)?);
+/// let image = elf::read(app, data, &store, &ReadOptions::default())?;
+/// assert_eq!(image.build_id.unwrap().len(), 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read<'store>(
     path: &Path,
     data: &'store [u8],

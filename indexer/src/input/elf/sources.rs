@@ -17,6 +17,13 @@ use super::symbols::Table;
 use crate::model::{Report, Source};
 
 /// A function, and the source file that the symbol table has it in.
+///
+/// ```
+/// use symidx_indexer::input::elf::FileOfSymbol;
+///
+/// let static_function = FileOfSymbol { address: 0x1000, name: b"helper", file: b"crtstuff.c" };
+/// assert_eq!(static_function.file, b"crtstuff.c");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOfSymbol<'data> {
     /// The function's address; in a relocatable file its offset in a section.
@@ -30,6 +37,16 @@ pub struct FileOfSymbol<'data> {
 /// The functions of a file's symbol table that follow a file's symbol and belong
 /// to it, in order of address and name: local ones, and all of them where there
 /// is but one file. Empty for what is no ELF file.
+///
+/// ```
+/// use symidx_indexer::input::elf::files_of_symbols;
+///
+/// # let app = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"))?;
+/// let found = files_of_symbols(&app);
+/// assert!(found.is_sorted_by_key(|function| function.address));
+/// assert!(files_of_symbols(b"no ELF file").is_empty());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[must_use]
 pub fn files_of_symbols(data: &[u8]) -> Vec<FileOfSymbol<'_>> {
     let mut report = Report::default();
@@ -46,6 +63,15 @@ pub fn files_of_symbols(data: &[u8]) -> Vec<FileOfSymbol<'_>> {
 /// Whether a file has a section of this name, in memory or not. The tables that
 /// describe the others (symbols, names, relocations) are not counted, as binutils
 /// do not count them.
+///
+/// ```
+/// use symidx_indexer::input::elf::has_section;
+///
+/// # let app = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"))?;
+/// assert!(has_section(&app, b".text") && has_section(&app, b".debug_info"));
+/// assert!(!has_section(&app, b".symtab") && !has_section(&app, b".nowhere"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[must_use]
 pub fn has_section(data: &[u8], name: &[u8]) -> bool {
     let Ok(file) = File::parse(Path::new(""), data, &mut Report::default()) else { return false };

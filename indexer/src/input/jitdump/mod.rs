@@ -13,6 +13,16 @@
 //!   debug information; it is told by what it writes in the header's reserved word;
 //! - the file may be read while it is written: a last record that is cut short is
 //!   left out, and all in front of it kept.
+//!
+//! ```
+//! # let dump = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/jit/node.dump"))?;
+//! use symidx_indexer::{input::jitdump, model::Format};
+//!
+//! assert!(jitdump::is_jitdump(&dump)); // of a running node
+//! let image = jitdump::read("jit-1.dump".as_ref(), &dump)?;
+//! assert!(image.format == Format::JitDump && !image.symbols.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::path::Path;
 
@@ -43,6 +53,10 @@ const RECORD_HEADER: u32 = 16;
 const V8_MARK: u32 = 0xdead_beef;
 
 /// True when the bytes start like a jitdump file.
+///
+/// ```
+/// assert!(symidx_indexer::input::jitdump::is_jitdump(b"DTiJ\x01\x00\x00\x00"));
+/// ```
 #[must_use]
 pub fn is_jitdump(data: &[u8]) -> bool {
     data.starts_with(&MAGIC_LITTLE) || data.starts_with(&MAGIC_BIG)
@@ -53,6 +67,13 @@ pub fn is_jitdump(data: &[u8]) -> bool {
 /// # Errors
 /// [`InputError::Malformed`] when the header is cut short or of another version;
 /// a damaged record is a count and a warning.
+///
+/// ```
+/// # let dump = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/jit/node.dump"))?;
+/// let image = symidx_indexer::input::jitdump::read("jit-1.dump".as_ref(), &dump)?;
+/// assert!(!image.lines.is_empty()); // the compiler's own lines come with it
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read<'data>(path: &Path, data: &'data [u8]) -> Result<Image<'data>, InputError> {
     let malformed = |expected: &str, found: String| InputError::Malformed {
         path: path.to_path_buf(),

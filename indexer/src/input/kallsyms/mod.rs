@@ -19,6 +19,16 @@
 //! its address code, whatever data symbols share it; where another module begins, what
 //! the open one still has there is its end; two modules that begin at one address stand
 //! together under the one that the text names first.
+//!
+//! ```
+//! # let text = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/kallsyms/kallsyms"));
+//! use symidx_indexer::{input::{ReadOptions, kallsyms}, model::Store};
+//!
+//! let store = Store::new();
+//! let image = kallsyms::read("kallsyms".as_ref(), text, &store, &ReadOptions::default())?;
+//! assert!(image.modules.contains(&&b"mod_a"[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -63,6 +73,13 @@ struct Entry<'data> {
 
 /// True when the bytes start like kallsyms: one of the first lines is an address
 /// of 1 to 16 hex digits, a type letter and a name, with one space between.
+///
+/// ```
+/// use symidx_indexer::input::kallsyms::is_kallsyms;
+///
+/// assert!(is_kallsyms(b"ffffffff81000000 T _text\n"));
+/// assert!(!is_kallsyms(b"7f0000001000 20 a perf map\n"));
+/// ```
 #[must_use]
 pub fn is_kallsyms(data: &[u8]) -> bool {
     let data = data.get(..BYTES_TO_TRY).unwrap_or(data);
@@ -82,6 +99,16 @@ pub(super) fn is_line(line: &[u8]) -> bool {
 /// # Errors
 /// [`InputError::Malformed`] when all addresses are zero, as the kernel shows them to
 /// users without the right to see them; [`InputError::Io`] for an unreadable modules file.
+///
+/// ```
+/// use symidx_indexer::{input::{ReadOptions, kallsyms}, model::Store};
+///
+/// // What the kernel shows to whom it shows nothing is an error, not an empty index.
+/// let text = b"0000000000000000 T _text\n0000000000000000 T schedule\n";
+/// let store = Store::new();
+/// let error = kallsyms::read("kallsyms".as_ref(), text, &store, &ReadOptions::default());
+/// assert!(error.unwrap_err().to_string().contains("kptr_restrict"));
+/// ```
 pub fn read<'store>(
     path: &Path,
     data: &'store [u8],

@@ -18,7 +18,7 @@ pub(in crate::input) fn is_dsym(path: &Path) -> bool {
 /// # Errors
 /// [`InputError::Io`] when the directory cannot be read; [`InputError::Malformed`]
 /// when it holds no file, or several and none has the bundle's name.
-pub fn dsym_binary(path: &Path) -> Result<PathBuf, InputError> {
+pub(crate) fn dsym_binary(path: &Path) -> Result<PathBuf, InputError> {
     let directory = path.join("Contents").join("Resources").join("DWARF");
     let io = |source| InputError::Io { path: directory.clone(), action: "read", source };
     let mut files = Vec::new();

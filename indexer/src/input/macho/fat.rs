@@ -49,6 +49,14 @@ fn magic(data: &[u8]) -> Option<u32> {
 /// The slices of a fat file, in file order, also those that are damaged; `None`
 /// when it is not a fat file or its header cannot be believed. For
 /// `--all-archs`: [`super::read`] each by its arch name or UUID.
+///
+/// ```
+/// let fat = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/macho/fat/fat3.macho"));
+/// for slice in symidx_indexer::input::macho::slices(fat).unwrap() {
+///     println!("{} at {:#x}, {} bytes", slice.arch, slice.offset, slice.size);
+/// }
+/// assert!(symidx_indexer::input::macho::slices(b"thin").is_none());
+/// ```
 #[must_use]
 pub fn slices(data: &[u8]) -> Option<Vec<Slice>> {
     if !is_fat(data) {

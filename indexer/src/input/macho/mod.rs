@@ -21,6 +21,18 @@
 //! - A kernel collection (`MH_FILESET`) is many images, none of which is the file's.
 //! - Object files (`MH_OBJECT`) already give each section its own addresses in one
 //!   space, so they are [`AddressKind::Svma`] like every other Mach-O file.
+//!
+//! ```
+//! # let data = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/macho/symbols/sym.macho"))?;
+//! use symidx_indexer::{input::{ReadOptions, macho}, model::Store};
+//!
+//! assert!(macho::is_macho(&data));
+//! let store = Store::new();
+//! let image = macho::read("sym".as_ref(), store.keep(data), &store, &ReadOptions::default())?;
+//! // Without the underscore that the format adds.
+//! assert!(image.symbols.iter().any(|symbol| symbol.name == b"foo"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::path::Path;
 
@@ -54,12 +66,16 @@ mod symbols;
 #[cfg(test)]
 mod tests;
 
-pub use dsym::dsym_binary;
+pub(crate) use dsym::dsym_binary;
 pub(super) use dsym::is_dsym;
 pub use fat::slices;
 
 /// True when the bytes start like Mach-O, thin or fat, of either byte order. A
 /// Java class file starts like a fat one and is told apart by [`read`].
+///
+/// ```
+/// assert!(symidx_indexer::input::macho::is_macho(b"\xcf\xfa\xed\xfe\x07\x00\x00\x01"));
+/// ```
 #[must_use]
 pub fn is_macho(data: &[u8]) -> bool {
     fat::is_fat(data) || is_thin(data)
@@ -81,6 +97,19 @@ fn is_thin(data: &[u8]) -> bool {
 /// # Errors
 /// [`InputError::ChooseSlice`] for a fat file without a (fitting) choice and for a
 /// thin file that is not what was asked for; [`InputError::Malformed`] when nothing can be read.
+///
+/// ```
+/// use symidx_indexer::{input::{InputError, ReadOptions, macho}, model::Store};
+///
+/// let fat = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/macho/fat/fat3.macho"));
+/// let store = Store::new();
+/// let read = |options: &ReadOptions| macho::read("fat".as_ref(), fat, &store, options);
+/// // A fat file needs a choice: none is made for the user.
+/// assert!(matches!(read(&ReadOptions::default()), Err(InputError::ChooseSlice { .. })));
+/// let image = read(&ReadOptions { arch: Some("arm64e".into()), ..ReadOptions::default() })?;
+/// assert_eq!(image.machine.name, "arm64e");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read<'store>(
     path: &Path,
     data: &'store [u8],

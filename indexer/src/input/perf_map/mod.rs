@@ -11,6 +11,16 @@
 //! - a line that is none, or claims 4 GiB and more, is counted and skipped, and
 //!   the first of them shown; a last line that is cut short is such a line;
 //! - `0x` in front of a number and `\r` at a line's end are no part of them.
+//!
+//! ```
+//! use symidx_indexer::{input::perf_map, model::Format};
+//!
+//! let text = b"7f0000001000 20 LazyCompile:*fib busy.js:1\n";
+//! let image = perf_map::read("/tmp/perf-1.map".as_ref(), text)?;
+//! assert_eq!(image.format, Format::PerfMap);
+//! assert_eq!(image.symbols[0].name, b"LazyCompile:*fib busy.js:1");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::path::Path;
 
@@ -32,7 +42,7 @@ const EXPECTED: &str = "START SIZE NAME with hexadecimal numbers and a size belo
 
 /// True for a file's name as JIT compilers give it: `perf-PID.map`.
 #[must_use]
-pub fn is_perf_map_name(path: &Path) -> bool {
+pub(crate) fn is_perf_map_name(path: &Path) -> bool {
     let name = path.file_name().map_or(&[][..], |name| name.as_encoded_bytes());
     let pid = name.strip_prefix(b"perf-").and_then(|name| name.strip_suffix(b".map"));
     pid.is_some_and(|pid| !pid.is_empty() && pid.iter().all(u8::is_ascii_digit))
@@ -40,6 +50,13 @@ pub fn is_perf_map_name(path: &Path) -> bool {
 
 /// True when the bytes start like a perf map: of the first lines more are
 /// `START SIZE NAME` than are kallsyms', whose type letter can look like a size.
+///
+/// ```
+/// use symidx_indexer::input::perf_map::is_perf_map;
+///
+/// assert!(is_perf_map(b"7f0000001000 20 a name with spaces\n"));
+/// assert!(!is_perf_map(b"some other text\n"));
+/// ```
 #[must_use]
 pub fn is_perf_map(data: &[u8]) -> bool {
     let whole = data.len() <= BYTES_TO_TRY;
@@ -66,6 +83,15 @@ pub fn is_perf_map(data: &[u8]) -> bool {
 ///
 /// # Errors
 /// None today; the signature is that of every input.
+///
+/// ```
+/// // Later code replaces what was at its addresses before.
+/// let text = b"1000 20 first\n1000 20 second\n";
+/// let image = symidx_indexer::input::perf_map::read("/tmp/perf-1.map".as_ref(), text)?;
+/// assert_eq!(image.symbols.len(), 1);
+/// assert_eq!(image.symbols[0].name, b"second");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read<'store>(path: &Path, data: &'store [u8]) -> Result<Image<'store>, InputError> {
     let mut report = Report::default();
     let mut live = LiveCode::default();

@@ -17,6 +17,15 @@ use symidx_status as S;
 /// them are written; 0 when the call fails. `symbol` (may be NULL) takes what symidx_lookup answers;
 /// where only lines are known, its status is SYMIDX_GAP.
 ///
+/// ```c
+/// symidx_frame frames[16] = {{.size = sizeof frames[0]}};
+/// size_t count, i;
+/// symidx_frames(index, 0x4001a8, NULL, frames, 16, &count);
+/// for (i = 0; i < count && i < 16; i++)
+///     printf("%.*s:%u ", SYMIDX_PRINT(frames[i].function), frames[i].line);
+/// printf("\n"); // prints leaf:6 middle:10 outer:17
+/// ```
+///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
 ///
 /// # Safety
@@ -41,6 +50,13 @@ pub unsafe extern "C" fn symidx_frames(
 
 /// The frames of the call before a return address. As symidx_frames.
 ///
+/// ```c
+/// // Of a stack entry that is not the innermost: the line of the call.
+/// symidx_frame frame = {.size = sizeof frame};
+/// if (symidx_frames_return(index, 0x400191, NULL, &frame, 1, NULL) == SYMIDX_OK)
+///     printf("line %u\n", frame.line); // prints line 26
+/// ```
+///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
 ///
 /// # Safety
@@ -64,6 +80,13 @@ pub unsafe extern "C" fn symidx_frames_return(
 }
 
 /// The frames at an offset of the binary's file. As symidx_frames.
+///
+/// ```c
+/// // As a profile's mappings count: from the start of the file. Room for the innermost.
+/// symidx_frame frame = {.size = sizeof frame};
+/// if (symidx_frames_offset(index, 0x1a8, NULL, &frame, 1, NULL) == SYMIDX_CUT)
+///     printf("%.*s\n", SYMIDX_PRINT(frame.function)); // prints leaf
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
 ///

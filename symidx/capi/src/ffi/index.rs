@@ -18,6 +18,13 @@ use crate::types::symidx_identity;
 /// it replaces files by rename. Where others may write the file, use
 /// symidx_open_read.
 ///
+/// ```c
+/// symidx_index *index;
+/// char message[256];
+/// if (symidx_open_map("app.symidx", &index, message, sizeof message) != SYMIDX_OK)
+///     fprintf(stderr, "%s\n", message);
+/// ```
+///
 /// Threads: any. Signals: no.
 ///
 /// # Safety
@@ -45,6 +52,12 @@ pub unsafe extern "C" fn symidx_open_map(
 /// Opens an index file by reading it into memory: no hazard from files that
 /// change, at the price of one copy. As symidx_open_map otherwise.
 ///
+/// ```c
+/// symidx_index *index; // a file that others may write to
+/// if (symidx_open_read("app.symidx", &index, NULL, 0) == SYMIDX_OK)
+///     symidx_close(index);
+/// ```
+///
 /// Threads: any. Signals: no.
 ///
 /// # Safety
@@ -63,6 +76,13 @@ pub unsafe extern "C" fn symidx_open_read(
 }
 
 /// Opens an index in memory, without a copy.
+///
+/// ```c
+/// static const uint8_t bytes[] = "not an index"; // one that is linked in, say
+/// symidx_index *index;
+/// int32_t status = symidx_open_memory(bytes, sizeof bytes, &index, NULL, 0);
+/// printf("%s\n", symidx_strerror(status)); // prints expected a .symidx file, found something else
+/// ```
 ///
 /// Threads: any. Signals: no (one small allocation). Lifetime: the bytes must
 /// stay where they are, unchanged, until the index is closed.
@@ -110,6 +130,13 @@ unsafe fn open(
 
 /// Closes an index; NULL is fine.
 ///
+/// ```c
+/// symidx_index *index;
+/// symidx_open_read("app.symidx", &index, NULL, 0);
+/// symidx_close(index);
+/// symidx_close(NULL); // nothing to close
+/// ```
+///
 /// Threads: when no other call uses the index. Signals: no. Lifetime: every text
 /// from the index ends.
 ///
@@ -122,6 +149,12 @@ pub unsafe extern "C" fn symidx_close(index: Option<Box<symidx_index>>) {
 
 /// Checks every promise of the format, hashes included: linear in the file's
 /// size. SYMIDX_ERROR_BROKEN, and in `message` (may be NULL) which one is broken where.
+///
+/// ```c
+/// char message[256]; // after a transfer, before a rollout
+/// if (symidx_verify(index, message, sizeof message) != SYMIDX_OK)
+///     fprintf(stderr, "%s\n", message);
+/// ```
 ///
 /// Threads: any. Signals: no (slow, but no heap, no lock).
 ///
@@ -145,6 +178,14 @@ pub unsafe extern "C" fn symidx_verify(
 }
 
 /// Which file the index is of: build-id or UUID, hash, sizes.
+///
+/// ```c
+/// symidx_identity of = {.size = sizeof of};
+/// symidx_identify(index, &of);
+/// for (uint32_t i = 0; i < of.id_length; i++)
+///     printf("%02x", of.id[i]);
+/// printf(", %u symbols\n", of.symbols); // prints 1122334455667788, 6 symbols
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: a copy.
 ///

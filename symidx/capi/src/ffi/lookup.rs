@@ -12,6 +12,12 @@ use crate::types::{symidx_match, symidx_symbol};
 /// The symbol that covers an svma (the address as in the symbol table), the
 /// innermost one where symbols nest; SYMIDX_GAP when none does.
 ///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// if (symidx_lookup(index, 0x4001a8, &symbol) == SYMIDX_OK)
+///     printf("%.*s+%u\n", SYMIDX_PRINT(symbol.name), (unsigned)symbol.offset); // prints outer+8
+/// ```
+///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
 ///
 /// # Safety
@@ -31,6 +37,13 @@ pub unsafe extern "C" fn symidx_lookup(
 /// it, and counts `offset` to that byte. Every stack entry but the innermost is a
 /// return address.
 ///
+/// ```c
+/// // The call is the last instruction of its function: what follows is nobody's.
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// if (symidx_lookup_return(index, 0x400191, &symbol) == SYMIDX_OK)
+///     printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints _start.cold
+/// ```
+///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
 ///
 /// # Safety
@@ -49,6 +62,14 @@ pub unsafe extern "C" fn symidx_lookup_return(
 
 /// The symbol at an offset of the binary's file, as profilers record it:
 /// ip - start + pgoff of the mapping that holds ip.
+///
+/// ```c
+/// // A sample at ip in a mapping of the file: from /proc/PID/maps, or PERF_RECORD_MMAP.
+/// uint64_t ip = 0x7f12345601a8, start = 0x7f1234560000, pgoff = 0;
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// if (symidx_lookup_offset(index, ip - start + pgoff, &symbol) == SYMIDX_OK)
+///     printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints outer
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
 ///
@@ -73,6 +94,14 @@ pub unsafe extern "C" fn symidx_lookup_offset(
 /// The symbol at an offset of a section of a relocatable file (`.o`, `.ko`);
 /// `section` of NULL and 0: `.text`, else the first that is code. SYMIDX_NONE
 /// when there is no such section.
+///
+/// ```c
+/// symidx_index *object; // of a .o: two functions at offset 0, each of its section
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_open_read("object.symidx", &object, NULL, 0);
+/// symidx_lookup_section(object, ".text.two", strlen(".text.two"), 0, &symbol);
+/// printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints two
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
 ///
@@ -120,6 +149,13 @@ fn answer<'i>(
 /// when there is none, SYMIDX_CUT when there are more than `capacity`.
 ///
 /// `count` (may be NULL) takes how many there are; `capacity` of them are written.
+///
+/// ```c
+/// // Where to set a breakpoint.
+/// symidx_match found = {.size = sizeof found};
+/// if (symidx_find(index, "outer", strlen("outer"), &found, 1, NULL) == SYMIDX_OK)
+///     printf("0x%llx\n", (unsigned long long)found.address); // prints 0x4001a0
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: texts as long as the index.
 ///

@@ -30,6 +30,13 @@ use crate::status::symidx_status;
 use memory::Buffer;
 
 /// An open index: what symidx_open_map and its kin give, symidx_close takes.
+///
+/// ```c
+/// symidx_index *index = NULL;
+/// if (symidx_open_map("app.symidx", &index, NULL, 0) == SYMIDX_OK)
+///     symidx_verify(index, NULL, 0);
+/// symidx_close(index);
+/// ```
 // The attribute is written so that the header's generator does not see it, and
 // leaves the type opaque.
 #[derive(Debug)]
@@ -37,15 +44,36 @@ use memory::Buffer;
 pub struct symidx_index(symidx::Index<'static>);
 
 /// Where indexes are found, and those that are open.
+///
+/// ```c
+/// symidx_store *store;
+/// symidx_store_new(SYMIDX_STORE_ONLY_ADDED, &store);
+/// symidx_store_add_directory(store, "/var/lib/symidx");
+/// symidx_store_free(store);
+/// ```
 #[derive(Debug)]
 pub struct symidx_store(std::sync::Arc<symidx::process::Store>);
 
 /// The modules of a process at one moment.
+///
+/// ```c
+/// symidx_modules *modules;
+/// symidx_modules_capture(&modules); // where every file is mapped in this process
+/// assert(symidx_modules_count(modules) > 0);
+/// symidx_modules_free(modules);
+/// ```
 #[derive(Debug)]
 #[cfg_attr(all(), repr(transparent))]
 pub struct symidx_modules(symidx::process::Modules);
 
 /// Run-time addresses to symbols and frames: modules and the indexes open for them.
+///
+/// ```c
+/// symidx_resolver *resolver;
+/// symidx_resolver_new(modules, store, &resolver);
+/// symidx_resolver_open_all(resolver, NULL);
+/// symidx_resolver_free(resolver);
+/// ```
 #[derive(Debug)]
 pub struct symidx_resolver(symidx::process::Resolver);
 

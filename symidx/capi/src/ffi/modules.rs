@@ -12,6 +12,14 @@ use crate::types::{symidx_location, symidx_module};
 /// The modules of this process: the program, its shared objects, the vDSO, each
 /// with its build-id.
 ///
+/// ```c
+/// symidx_modules *modules;
+/// symidx_location location = {.size = sizeof location};
+/// symidx_modules_capture(&modules);
+/// assert(symidx_modules_find(modules, (uintptr_t)&printf, &location) == SYMIDX_OK);
+/// symidx_modules_free(modules);
+/// ```
+///
 /// Threads: any. Signals: no (takes the loader's lock, allocates).
 ///
 /// # Safety
@@ -31,6 +39,13 @@ pub unsafe extern "C" fn symidx_modules_capture(
 /// The modules of another process, through `/proc/PID`: works for containers and
 /// for files that were deleted. `message` takes the details of a failure and may
 /// be NULL.
+///
+/// ```c
+/// symidx_modules *modules;
+/// char message[256];
+/// if (symidx_modules_from_pid((uint32_t)getpid(), &modules, message, sizeof message) != SYMIDX_OK)
+///     fprintf(stderr, "%s\n", message); // no such process, or somebody else's
+/// ```
 ///
 /// Threads: any. Signals: no.
 ///
@@ -60,6 +75,13 @@ pub unsafe extern "C" fn symidx_modules_from_pid(
 /// The modules in a recorded text of `/proc/PID/maps`. Build-ids are read from the
 /// files of those names when an index is looked for. `message` as in
 /// symidx_modules_from_pid.
+///
+/// ```c
+/// static const char text[] = "400000-401000 r-xp 00000000 08:01 42 /bin/app\n";
+/// symidx_modules *modules; // of a recording, where the process is gone
+/// symidx_modules_from_maps(text, strlen(text), &modules, NULL, 0);
+/// assert(symidx_modules_count(modules) == 1);
+/// ```
 ///
 /// Threads: any. Signals: no. Lifetime: a copy.
 ///
@@ -99,6 +121,13 @@ fn give(place: &mut Place<'_, *mut symidx_modules>, modules: Modules) {
 
 /// Frees modules; NULL is fine.
 ///
+/// ```c
+/// symidx_modules *modules;
+/// symidx_modules_capture(&modules);
+/// symidx_resolver_new(modules, store, &resolver); // has a copy
+/// symidx_modules_free(modules);
+/// ```
+///
 /// Threads: when no other call uses them. Signals: no. Lifetime: every text from
 /// them ends.
 ///
@@ -112,6 +141,12 @@ pub unsafe extern "C" fn symidx_modules_free(modules: Option<Box<symidx_modules>
 
 /// Whether libraries were loaded or unloaded since. For this process two counters
 /// of the loader are compared.
+///
+/// ```c
+/// bool changed; // before each profile: a library that is gone must not lend its names
+/// symidx_modules_changed(modules, &changed);
+/// assert(!changed);
+/// ```
 ///
 /// Threads: any. Signals: no (takes the loader's lock).
 ///
@@ -133,6 +168,12 @@ pub unsafe extern "C" fn symidx_modules_changed(
 
 /// How many modules there are; 0 for NULL. Their numbers start at 0.
 ///
+/// ```c
+/// symidx_module module = {.size = sizeof module};
+/// for (uint32_t i = 0; i < symidx_modules_count(modules); i++)
+///     assert(symidx_modules_get(modules, i, &module) == SYMIDX_OK);
+/// ```
+///
 /// Threads: any. Signals: yes.
 ///
 /// # Safety
@@ -143,6 +184,12 @@ pub unsafe extern "C" fn symidx_modules_count(modules: Option<&symidx_modules>) 
 }
 
 /// The module with a number. SYMIDX_NONE when there is none.
+///
+/// ```c
+/// symidx_module module = {.size = sizeof module};
+/// if (symidx_modules_get(modules, 0, &module) == SYMIDX_OK)
+///     printf("0x%llx\n", (unsigned long long)module.start); // prints 0x555500000000
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: texts and id as long as the modules.
 ///
@@ -166,6 +213,13 @@ pub unsafe extern "C" fn symidx_modules_get(
 
 /// Where a run-time address lies: its module, svma and file offset.
 /// SYMIDX_NO_MODULE when no module holds it.
+///
+/// ```c
+/// // What is printed where there is no symbol: the file, and where in it.
+/// symidx_location location = {.size = sizeof location};
+/// if (symidx_modules_find(modules, 0x5555000001a8, &location) == SYMIDX_OK)
+///     printf("0x%llx\n", (unsigned long long)location.file_offset); // prints 0x1a8
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: a copy.
 ///

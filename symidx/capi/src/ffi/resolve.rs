@@ -10,6 +10,13 @@ use crate::types::{SYMIDX_NO_NUMBER, symidx_frame, symidx_statistics, symidx_sym
 
 /// The symbol that covers a run-time address; else the status says why there is none.
 ///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_resolver_open_all(resolver, NULL); // once
+/// if (symidx_resolver_lookup(resolver, 0x5555000001a8, &symbol) == SYMIDX_OK)
+///     printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints outer
+/// ```
+///
 /// Threads: any. Signals: yes: no heap, no lock, no system call. Lifetime: texts
 /// until the resolver is updated or freed.
 ///
@@ -31,6 +38,13 @@ pub unsafe extern "C" fn symidx_resolver_lookup(
 
 /// The symbol of the call before a return address: every stack entry but the
 /// innermost is a return address. As symidx_resolver_lookup.
+///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_resolver_open_all(resolver, NULL);
+/// symidx_resolver_lookup_return(resolver, 0x555500000191, &symbol); // of a stack's entry
+/// printf("%.*s\n", SYMIDX_PRINT(symbol.name)); // prints _start.cold
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: texts until the resolver is updated or
 /// freed.
@@ -55,6 +69,14 @@ pub unsafe extern "C" fn symidx_resolver_lookup_return(
 /// The frames of a run-time address, innermost first; else the status says why
 /// there are none. `symbol`, `frames`, `capacity` and `count` as in symidx_frames.
 ///
+/// ```c
+/// symidx_frame frames[16] = {{.size = sizeof frames[0]}};
+/// size_t count;
+/// symidx_resolver_open_all(resolver, NULL);
+/// symidx_resolver_frames(resolver, 0x5555000001a8, NULL, frames, 16, &count);
+/// printf("%.*s\n", SYMIDX_PRINT(frames[count - 1].function)); // prints outer
+/// ```
+///
 /// Threads: any. Signals: yes: no heap, no lock, no system call. Lifetime: texts
 /// until the resolver is updated or freed.
 ///
@@ -78,6 +100,12 @@ pub unsafe extern "C" fn symidx_resolver_frames(
 }
 
 /// The frames of the call before a return address. As symidx_resolver_frames.
+///
+/// ```c
+/// symidx_frame frame = {.size = sizeof frame};
+/// int32_t status = symidx_resolver_frames_return(resolver, 0x555500000191, NULL, &frame, 1, NULL);
+/// printf("%s\n", symidx_strerror(status)); // prints the module's index was not opened
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: texts until the resolver is updated or
 /// freed.
@@ -105,6 +133,15 @@ pub unsafe extern "C" fn symidx_resolver_frames_return(
 /// its `status` as symidx_resolver_lookup returns it. Sorted ascending they are
 /// answered faster than one by one, unsorted ones right, slower. Give return
 /// addresses less one. `statistics` (may be NULL) is added to.
+///
+/// ```c
+/// const uint64_t addresses[] = {0x1000, 0x5555000001a8}; // sorted
+/// symidx_symbol symbols[2] = {{.size = sizeof symbols[0]}};
+/// symidx_statistics statistics = {.size = sizeof statistics};
+/// symidx_resolver_open_all(resolver, NULL);
+/// symidx_resolver_batch(resolver, addresses, 2, symbols, &statistics);
+/// assert(statistics.resolved == 1 && symbols[0].status == SYMIDX_NO_MODULE);
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: texts until the resolver is updated or
 /// freed.
@@ -151,6 +188,13 @@ pub unsafe extern "C" fn symidx_resolver_batch(
 /// Counts the status of a lookup; what is no answer about an address
 /// (SYMIDX_ERROR_*, SYMIDX_NONE) is SYMIDX_ERROR_ARGUMENT and not counted.
 /// SYMIDX_CUT counts as an answer.
+///
+/// ```c
+/// symidx_statistics statistics = {.size = sizeof statistics};
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_statistics_count(&statistics, symidx_resolver_lookup(resolver, 0x1000, &symbol));
+/// assert(statistics.addresses == 1 && statistics.no_module == 1);
+/// ```
 ///
 /// Threads: when no other call uses the struct. Signals: yes.
 ///

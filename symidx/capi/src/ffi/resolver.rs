@@ -14,6 +14,13 @@ use crate::types::symidx_budget;
 /// Makes a resolver for modules, with the indexes of a store; opens none yet.
 /// Both are shared or copied: the caller keeps the handles and may free them.
 ///
+/// ```c
+/// symidx_resolver *resolver;
+/// symidx_resolver_new(modules, store, &resolver);
+/// symidx_resolver_open_all(resolver, NULL); // or symidx_resolver_open_for
+/// symidx_resolver_free(resolver);
+/// ```
+///
 /// Threads: any. Signals: no.
 ///
 /// # Safety
@@ -37,6 +44,12 @@ pub unsafe extern "C" fn symidx_resolver_new(
 
 /// Frees a resolver; NULL is fine.
 ///
+/// ```c
+/// symidx_resolver *resolver;
+/// symidx_resolver_new(modules, store, &resolver);
+/// symidx_resolver_free(resolver); // the store keeps what others use
+/// ```
+///
 /// Threads: when no other call uses it. Signals: no; block or stop those whose
 /// handlers use it before. Lifetime: every text from it ends.
 ///
@@ -50,6 +63,13 @@ pub unsafe extern "C" fn symidx_resolver_free(resolver: Option<Box<symidx_resolv
 /// Captures the modules again if libraries were loaded or unloaded since;
 /// `changed` (may be NULL) tells. Indexes that are open stay open, those of new
 /// modules are not yet.
+///
+/// ```c
+/// bool changed; // before each profile
+/// symidx_resolver_update(resolver, &changed, NULL, 0);
+/// if (changed)
+///     symidx_resolver_open_all(resolver, NULL);
+/// ```
 ///
 /// Threads: when no other call uses the resolver. Signals: no, and none that use
 /// the resolver may come meanwhile. Lifetime: where modules changed, every text
@@ -82,6 +102,13 @@ pub unsafe extern "C" fn symidx_resolver_update(
 /// so that a bound on memory costs least. `open` (may be NULL) takes how many of
 /// them are open then; symidx_resolver_missing tells why others are not.
 ///
+/// ```c
+/// const uint64_t stack[] = {0x5555000001a8, 0x555500000225}; // all stacks' addresses
+/// size_t open;
+/// symidx_resolver_open_for(resolver, stack, 2, &open);
+/// assert(open == 1); // one module has them all
+/// ```
+///
 /// Threads: when no other call uses the resolver. Signals: no, and none that use
 /// the resolver may come meanwhile. A store that maps needs no heap.
 ///
@@ -106,6 +133,12 @@ pub unsafe extern "C" fn symidx_resolver_open_for(
 
 /// Opens the index of every module that has one. As symidx_resolver_open_for.
 ///
+/// ```c
+/// size_t open;
+/// symidx_resolver_open_all(resolver, &open);
+/// printf("%zu of %u\n", open, symidx_modules_count(modules)); // prints 1 of 1
+/// ```
+///
 /// Threads: when no other call uses the resolver. Signals: no, and none that use
 /// the resolver may come meanwhile.
 ///
@@ -128,6 +161,14 @@ pub unsafe extern "C" fn symidx_resolver_open_all(
 /// Adds an index for the run-time addresses `first` to `last`, moved by `bias`
 /// (run-time address - svma): code made at run time, the kernel. It answers where
 /// no file does.
+///
+/// ```c
+/// symidx_index *kernel; // of /proc/kallsyms, which has run-time addresses: bias 0
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_open_read("kallsyms.symidx", &kernel, NULL, 0);
+/// symidx_resolver_add_index(resolver, 1ULL << 63, UINT64_MAX, 0, kernel);
+/// assert(symidx_resolver_lookup(resolver, 0xffffffff81001010, &symbol) == SYMIDX_OK);
+/// ```
 ///
 /// Threads: when no other call uses the resolver. Signals: no, and none that use
 /// the resolver may come meanwhile. Lifetime: on SYMIDX_OK the index is the
@@ -161,6 +202,13 @@ pub unsafe extern "C" fn symidx_resolver_add_index(
 
 /// Takes away the indexes that symidx_resolver_add_index added, and closes them.
 ///
+/// ```c
+/// symidx_index *jit; // of /tmp/perf-PID.map, which has grown since
+/// symidx_open_read("jit.symidx", &jit, NULL, 0);
+/// symidx_resolver_clear_added(resolver);
+/// symidx_resolver_add_index(resolver, 0, UINT64_MAX, 0, jit);
+/// ```
+///
 /// Threads: when no other call uses the resolver. Signals: no, and none that use
 /// the resolver may come meanwhile. Lifetime: texts from those indexes, and
 /// pointers to them in answers, end.
@@ -179,6 +227,12 @@ pub unsafe extern "C" fn symidx_resolver_clear_added(
 
 /// The modules of the resolver; NULL for NULL.
 ///
+/// ```c
+/// const symidx_modules *modules = symidx_resolver_modules(resolver);
+/// symidx_location location = {.size = sizeof location};
+/// assert(symidx_modules_find(modules, 0x5555000001a8, &location) == SYMIDX_OK);
+/// ```
+///
 /// Threads: any. Signals: yes. Lifetime: until the resolver is updated or freed;
 /// not to be freed.
 ///
@@ -192,6 +246,13 @@ pub unsafe extern "C" fn symidx_resolver_modules(
 }
 
 /// The open index of a module; NULL when there is none.
+///
+/// ```c
+/// const symidx_index *index = symidx_resolver_index(resolver, 0);
+/// assert(index == NULL); // not opened yet
+/// symidx_resolver_open_all(resolver, NULL);
+/// assert(symidx_verify(symidx_resolver_index(resolver, 0), NULL, 0) == SYMIDX_OK);
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: until the resolver is updated or freed;
 /// not to be closed.
@@ -210,6 +271,14 @@ pub unsafe extern "C" fn symidx_resolver_index(
 /// Why a module has no open index: SYMIDX_OK when it has one, SYMIDX_NOT_OPENED
 /// when it was not looked for, SYMIDX_NONE when there is no such module, else the
 /// reason, in full in `message` (may be NULL).
+///
+/// ```c
+/// char message[256];
+/// symidx_resolver_open_all(resolver, NULL);
+/// for (uint32_t i = 0; i < symidx_modules_count(modules); i++)
+///     if (symidx_resolver_missing(resolver, i, message, sizeof message) != SYMIDX_OK)
+///         fprintf(stderr, "%s\n", message);
+/// ```
 ///
 /// Threads: any. Signals: yes without a message.
 ///
@@ -244,6 +313,12 @@ pub unsafe extern "C" fn symidx_resolver_missing(
 /// The bound on memory before any lookup: opens every index that the bounds of
 /// the store allow (which reads no page of them), and adds up what can become
 /// resident.
+///
+/// ```c
+/// symidx_budget budget = {.size = sizeof budget};
+/// symidx_resolver_budget(resolver, &budget); // before a job starts
+/// printf("%u of %u modules\n", budget.indexed, budget.modules); // prints 1 of 1 modules
+/// ```
 ///
 /// Threads: when no other call uses the resolver. Signals: no, and none that use
 /// the resolver may come meanwhile.

@@ -26,6 +26,12 @@ pub const SYMIDX_STORE_ONLY_ADDED: u32 = 2;
 /// `flags`: SYMIDX_STORE_* or 0. Without SYMIDX_STORE_READ, indexes are mapped,
 /// with the promise of symidx_open_map for every place of the store.
 ///
+/// ```c
+/// symidx_store *store; // for a service whose index files others may write to
+/// if (symidx_store_new(SYMIDX_STORE_READ, &store) == SYMIDX_OK)
+///     symidx_store_free(store);
+/// ```
+///
 /// Threads: any. Signals: no.
 ///
 /// # Safety
@@ -59,6 +65,13 @@ pub unsafe extern "C" fn symidx_store_new(
 
 /// Frees a store; NULL is fine. Resolvers that use it keep what they need.
 ///
+/// ```c
+/// symidx_store *store;
+/// symidx_store_new(0, &store);
+/// symidx_resolver_new(modules, store, &resolver); // holds the store, too
+/// symidx_store_free(store);
+/// ```
+///
 /// Threads: when no other call uses this handle. Signals: no.
 ///
 /// # Safety
@@ -70,6 +83,12 @@ pub unsafe extern "C" fn symidx_store_free(store: Option<Box<symidx_store>>) {
 
 /// Looks in a directory too, before those of the environment. `path` ends in NUL.
 /// SYMIDX_ERROR_IN_USE once a resolver has the store.
+///
+/// ```c
+/// symidx_store *store; // what it holds: symidx build --store /var/lib/symidx
+/// symidx_store_new(0, &store);
+/// symidx_store_add_directory(store, "/var/lib/symidx");
+/// ```
 ///
 /// Threads: when no other call uses the store. Signals: no. Lifetime: a copy.
 ///
@@ -89,6 +108,12 @@ pub unsafe extern "C" fn symidx_store_add_directory(
 /// whole pages); UINT64_MAX = no bound. Indexes past a bound are
 /// SYMIDX_OVER_BUDGET. Without this call: 4096, and no bound on bytes.
 /// SYMIDX_ERROR_IN_USE once a resolver has the store.
+///
+/// ```c
+/// symidx_store *store;
+/// symidx_store_new(0, &store);
+/// symidx_store_set_bounds(store, 100, 64 << 20); // indexes, bytes
+/// ```
 ///
 /// Threads: when no other call uses the store. Signals: no.
 ///
@@ -122,6 +147,12 @@ fn change<T>(
 /// file need not be there. `id` is what the profile says its build-id or UUID is;
 /// NULL and 0: the file is asked. Why there is none is the status, and in full in
 /// `message` (may be NULL).
+///
+/// ```c
+/// symidx_index *index; // by the id that the file has
+/// if (symidx_store_find(store, "app", NULL, 0, &index, NULL, 0) == SYMIDX_OK)
+///     symidx_close(index);
+/// ```
 ///
 /// Threads: any. Signals: no. Lifetime: the index is the caller's.
 ///
@@ -168,6 +199,13 @@ pub unsafe extern "C" fn symidx_store_find(
 /// How many indexes are open, and their bytes, mapped ones in whole pages: what
 /// can be resident of them at most. Either pointer may be NULL.
 ///
+/// ```c
+/// uint64_t open, bytes; // to be shown beside other caches
+/// symidx_resolver_open_all(resolver, NULL);
+/// symidx_store_usage(store, &open, &bytes);
+/// assert(open == 1 && bytes >= 3213);
+/// ```
+///
 /// Threads: any. Signals: no (takes a lock).
 ///
 /// # Safety
@@ -192,6 +230,12 @@ pub unsafe extern "C" fn symidx_store_usage(
 /// resolver uses it any more, and resolvers made from now on look for it anew.
 /// SYMIDX_NONE when the store does not know it.
 ///
+/// ```c
+/// // A new index of this build was published: new resolvers take it.
+/// const uint8_t id[] = {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
+/// assert(symidx_store_evict(store, id, sizeof id) == SYMIDX_OK);
+/// ```
+///
 /// Threads: any. Signals: no (takes a lock).
 ///
 /// # Safety
@@ -213,6 +257,14 @@ pub unsafe extern "C" fn symidx_store_evict(
 
 /// Closes every index that no resolver uses; `closed` (may be NULL) takes how many.
 ///
+/// ```c
+/// size_t closed;
+/// symidx_resolver_open_all(resolver, NULL);
+/// symidx_resolver_free(resolver); // its process has ended
+/// symidx_store_evict_unused(store, &closed);
+/// assert(closed == 1);
+/// ```
+///
 /// Threads: any. Signals: no (takes a lock).
 ///
 /// # Safety
@@ -233,6 +285,11 @@ pub unsafe extern "C" fn symidx_store_evict_unused(
 
 /// Forgets what was not found, so that it is looked for again: when indexes
 /// were added.
+///
+/// ```c
+/// symidx_store_forget_missing(store); // after symidx build --store
+/// symidx_resolver_open_all(resolver, NULL); // finds what was built since
+/// ```
 ///
 /// Threads: any. Signals: yes.
 ///

@@ -24,6 +24,13 @@ pub const SYMIDX_DISPLAY_SHORT: u32 = 1;
 /// without the NUL. SYMIDX_CUT when it did not fit; `buffer` may be NULL with
 /// capacity 0 to ask for the length.
 ///
+/// ```c
+/// static const char name[] = "_ZN4core3fmt5write17h0123456789abcdefE";
+/// char text[256];
+/// symidx_display_name(NULL, name, strlen(name), SYMIDX_DISPLAY_SHORT, text, sizeof text, NULL);
+/// printf("%s\n", text); // prints core::fmt::write
+/// ```
+///
 /// Threads: any. Signals: yes, with 128 KiB of stack left: Rust names may nest as
 /// deeply as 500 levels. Lifetime: a copy.
 ///
@@ -85,6 +92,14 @@ fn demangle(name: &[u8], buffer: &mut Buffer<'_>) {
 /// and an empty text, when the file is not known. `capacity`, `length` and
 /// SYMIDX_CUT as in symidx_display_name.
 ///
+/// ```c
+/// symidx_frame frame = {.size = sizeof frame};
+/// char path[4096];
+/// symidx_frames(index, 0x4001a8, NULL, &frame, 1, NULL);
+/// symidx_path(frame.directory, frame.file, path, sizeof path, NULL);
+/// printf("%s:%u\n", path, frame.line); // prints /src/lines.c:6
+/// ```
+///
 /// Threads: any. Signals: yes. Lifetime: a copy.
 ///
 /// # Safety
@@ -129,6 +144,12 @@ fn finish(mut buffer: Buffer<'_>, mut length: Place<'_, usize>) -> Outcome {
 
 /// The text of a status, one line, ended by NUL; of any number.
 ///
+/// ```c
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// int32_t status = symidx_lookup(index, 0x400211, &symbol);
+/// printf("[%s]\n", symidx_strerror(status)); // prints [no symbol covers the address]
+/// ```
+///
 /// Threads: any. Signals: yes. Lifetime: for ever.
 #[unsafe(no_mangle)]
 pub extern "C" fn symidx_strerror(status: i32) -> *const c_char {
@@ -136,6 +157,10 @@ pub extern "C" fn symidx_strerror(status: i32) -> *const c_char {
 }
 
 /// The version of the library: "0.1.0".
+///
+/// ```c
+/// fprintf(stdout, "libsymidx %s\n", symidx_version()); // prints libsymidx 0.1.0
+/// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: for ever.
 #[unsafe(no_mangle)]
@@ -146,6 +171,11 @@ pub extern "C" fn symidx_version() -> *const c_char {
 
 /// SYMIDX_ABI_VERSION of the library that is loaded: compare it with the header's.
 ///
+/// ```c
+/// // Where the library was loaded with dlopen: is it the one this was compiled for?
+/// assert(symidx_abi_version() == SYMIDX_ABI_VERSION);
+/// ```
+///
 /// Threads: any. Signals: yes.
 #[unsafe(no_mangle)]
 pub extern "C" fn symidx_abi_version() -> u32 {
@@ -153,6 +183,10 @@ pub extern "C" fn symidx_abi_version() -> u32 {
 }
 
 /// The version of the index format that the library reads.
+///
+/// ```c
+/// printf("indexes of version %u\n", symidx_format_version()); // prints indexes of version 1
+/// ```
 ///
 /// Threads: any. Signals: yes.
 #[unsafe(no_mangle)]

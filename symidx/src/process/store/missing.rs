@@ -6,6 +6,13 @@ use crate::error::Violation;
 use crate::process::id::Id;
 
 /// Where an index was found that could not be used.
+///
+/// ```
+/// use symidx::process::{Missing, Unusable, Where};
+///
+/// let reason = Missing::Unusable { place: Where::Beside, why: Unusable::NotAFile };
+/// assert!(reason.to_string().starts_with("the index beside the binary cannot be used"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Where {
@@ -31,6 +38,18 @@ impl fmt::Display for Where {
 }
 
 /// Why a module has no index that could be used.
+///
+/// ```
+/// # let (directory, store) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/store.rs"));
+/// use symidx::process::{Id, Missing};
+///
+/// // What to do about it is in its text; what to count it as, in its kind.
+/// let other = Id::new(&[1, 2, 3]).unwrap();
+/// let reason = store.find("/bin/other".as_ref(), Some(&other)).unwrap_err();
+/// assert_eq!(reason, Missing::NotFound);
+/// assert_eq!(reason.to_string(), "no index found; build one: `symidx build`");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
@@ -64,6 +83,19 @@ pub enum Missing {
 }
 
 /// What is wrong with an index file.
+///
+/// ```
+/// # let (directory, store) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/store.rs"));
+/// use symidx::process::{Id, Missing, Unusable};
+///
+/// // Somebody put another file in the index's place.
+/// let index = directory.path().join(".build-id/11/22334455667788.symidx");
+/// std::fs::write(index, "not an index ".repeat(20))?;
+/// let id = Id::new(&[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]).unwrap();
+/// let reason = store.find("/bin/app".as_ref(), Some(&id)).unwrap_err();
+/// assert!(matches!(reason, Missing::Unusable { why: Unusable::NotAnIndex, .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unusable {
@@ -119,3 +151,7 @@ impl fmt::Display for Unusable {
         }
     }
 }
+
+impl core::error::Error for Missing {}
+
+impl core::error::Error for Unusable {}

@@ -67,14 +67,16 @@ use slot::Wanted;
 /// | one file, at once | [`Store::find`] |
 /// | the running kernel | [`Store::find_kernel`] |
 ///
-/// ```no_run
+/// ```
 /// use std::sync::Arc;
 /// use symidx::process::{Modules, Resolver, Store};
 ///
 /// // SAFETY: indexes are replaced by rename only.
 /// let store = unsafe { Store::mapped() }.with_directory("/var/lib/symidx");
 /// let mut resolver = Resolver::new(Modules::capture(), Arc::new(store));
-/// resolver.open_all();
+/// let open = resolver.open_all();
+/// println!("{open} of {} modules have an index", resolver.modules().len());
+/// # assert!(open <= resolver.modules().len());
 /// ```
 #[derive(Debug)]
 pub struct Store {
@@ -142,8 +144,18 @@ impl Store {
     /// that was added first, first.
     ///
     /// ```
-    /// let store = symidx::process::Store::read().with_directory("/var/lib/symidx");
-    /// # assert_eq!(store.open_count(), 0);
+    /// # let directory = tempfile::tempdir()?;
+    /// # let place = directory.path().join(".build-id/11");
+    /// # std::fs::create_dir_all(&place)?;
+    /// # let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx");
+    /// # std::fs::copy(golden, place.join("22334455667788.symidx"))?;
+    /// use symidx::process::{Id, Store};
+    ///
+    /// // `directory` holds .build-id/11/22334455667788.symidx
+    /// let store = Store::read().with_directory(directory.path());
+    /// let id = Id::new(&[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]).unwrap();
+    /// assert_eq!(store.find("/gone/app".as_ref(), Some(&id))?.symbol_count(), 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn with_directory(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -158,9 +170,11 @@ impl Store {
     /// in binaries, not where the environment says.
     ///
     /// ```
-    /// use symidx::process::Store;
-    /// let store = Store::read().without_default_places().with_directory("/var/lib/symidx");
-    /// # assert_eq!(store.open_count(), 0);
+    /// use symidx::process::{Missing, Store};
+    ///
+    /// // For answers that do not depend on who asks: no `$SYMIDX_PATH`, no cache.
+    /// let store = Store::read().without_default_places().with_directory("/var/lib/nothing");
+    /// assert_eq!(store.find("/bin/sh".as_ref(), None).unwrap_err(), Missing::NotFound);
     /// ```
     #[must_use]
     pub fn without_default_places(mut self) -> Self {
@@ -174,8 +188,14 @@ impl Store {
     /// every moment, whatever threads do.
     ///
     /// ```
-    /// let store = symidx::process::Store::read().with_max_open(100);
-    /// # assert_eq!(store.open_count(), 0);
+    /// # let (directory, store) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/store.rs"));
+    /// # let modules = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/modules.rs"));
+    /// let store = std::sync::Arc::new(store.with_max_open(0)); // 100, say
+    /// let mut resolver = symidx::process::Resolver::new(modules, store);
+    /// resolver.open_all();
+    /// // What finds no room is unknown with that reason; nothing fails.
+    /// assert_eq!(resolver.lookup(0x5555_0000_01a8).unwrap_err().name(), "over budget");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn with_max_open(mut self, indexes: usize) -> Self {
@@ -187,8 +207,13 @@ impl Store {
     /// read into memory. As [`Store::with_max_open`].
     ///
     /// ```
-    /// let store = symidx::process::Store::read().with_max_bytes(64 << 20);
-    /// # assert_eq!(store.open_bytes(), 0);
+    /// # let (directory, store) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/store.rs"));
+    /// # let modules = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/modules.rs"));
+    /// let store = std::sync::Arc::new(store.with_max_bytes(3000)); // 64 << 20, say
+    /// let mut resolver = symidx::process::Resolver::new(modules, store);
+    /// assert_eq!(resolver.open_all(), 0); // its index has 3213
+    /// assert_eq!(resolver.lookup(0x5555_0000_01a8).unwrap_err().name(), "over budget");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn with_max_bytes(mut self, bytes: u64) -> Self {
@@ -197,6 +222,13 @@ impl Store {
     }
 
     /// How many indexes are open now.
+    ///
+    /// ```
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// resolver.open_all();
+    /// assert_eq!(resolver.store().open_count(), 1); // each index once, however many resolvers use it
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn open_count(&self) -> usize {
         self.taken.taken().indexes
@@ -204,12 +236,23 @@ impl Store {
 
     /// Bytes of all indexes that are open, mapped ones in whole pages: what can
     /// be resident of them at most.
+    ///
+    /// ```
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// resolver.open_all();
+    /// assert_eq!(resolver.store().open_bytes(), 3213); // to be shown beside other caches
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn open_bytes(&self) -> u64 {
         self.taken.taken().bytes
     }
 
     /// True when open indexes are copies in memory, not maps.
+    ///
+    /// ```
+    /// assert!(symidx::process::Store::read().is_read()); // nothing that is done to files matters
+    /// ```
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.access.is_read()
@@ -220,10 +263,13 @@ impl Store {
     /// when the store knew the build.
     ///
     /// ```
-    /// # let (store, id) = (symidx::process::Store::read(), symidx::process::Id::new(&[1, 2]).unwrap());
-    /// // A new index of the build was published:
-    /// store.evict(&id);
-    /// // … and `Resolver::new(modules, store)` takes it.
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// let store = resolver.store().clone();
+    /// let id = symidx::process::Id::new(&[0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88]).unwrap();
+    /// // A new index of the build was published: `Resolver::new(modules, store)` takes it.
+    /// assert!(store.evict(&id));
+    /// assert!(!store.evict(&id)); // not known any more
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn evict(&self, id: &Id) -> bool {
         self.lock().map.remove(&Key::Build(*id)).is_some()
@@ -232,8 +278,13 @@ impl Store {
     /// Closes every index that no resolver uses; returns how many.
     ///
     /// ```
-    /// let store = symidx::process::Store::read();
-    /// assert_eq!(store.evict_unused(), 0);
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// let store = resolver.store().clone();
+    /// resolver.open_all();
+    /// assert_eq!(store.evict_unused(), 0); // in use
+    /// drop(resolver); // the process has ended
+    /// assert_eq!((store.evict_unused(), store.open_count()), (1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn evict_unused(&self) -> usize {
         let mut closed = 0usize;
@@ -249,10 +300,15 @@ impl Store {
     /// indexes were added.
     ///
     /// ```
-    /// # let store = symidx::process::Store::read();
-    /// // After `symidx build --store`:
-    /// store.forget_missing();
-    /// // … and the next `open_for` finds what was built.
+    /// # let (directory, mut resolver) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/resolver.rs"));
+    /// let index = directory.path().join(".build-id/11/22334455667788.symidx");
+    /// std::fs::rename(&index, index.with_extension("new"))?;
+    /// assert_eq!(resolver.open_all(), 0); // not built yet: remembered
+    /// std::fs::rename(index.with_extension("new"), &index)?; // as `symidx build --store` does
+    /// assert_eq!(resolver.open_all(), 0);
+    /// resolver.store().forget_missing();
+    /// assert_eq!(resolver.open_all(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn forget_missing(&self) {
         self.epoch.fetch_add(1, Relaxed);

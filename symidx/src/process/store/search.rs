@@ -59,11 +59,12 @@ impl Store {
     /// # Errors
     /// [`Missing`]: why there is none.
     ///
-    /// ```no_run
-    /// // SAFETY: indexes are replaced by rename only.
-    /// let store = unsafe { symidx::process::Store::mapped() };
-    /// let index = store.find("/usr/bin/bash".as_ref(), None)?;
-    /// # Ok::<(), symidx::process::Missing>(())
+    /// ```
+    /// # let (directory, store) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/store.rs"));
+    /// let binary = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf");
+    /// let index = store.find(binary.as_ref(), None)?; // by the build-id in the file
+    /// assert_eq!(index.lookup(symidx::Svma(0x4001a8))?.unwrap().name(), "outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find(&self, file: &Path, id: Option<&Id>) -> Result<Index<'static>, Missing> {
         let file = std::path::absolute(file).map_err(|_| Missing::NotFound)?;
