@@ -91,13 +91,13 @@ impl View<'_> {
             if window == windows {
                 break;
             }
-            let bytes = self
+            let (bytes, len) = self
                 .window_bytes(span, window.into())
                 .ok_or_else(|| wrong(Invariant::WindowOrder))?;
-            if bytes.is_empty() {
+            if len == 0 {
                 continue;
             }
-            let parsed = Window::parse(bytes).ok_or_else(|| wrong(Invariant::WindowShape))?;
+            let parsed = Window::parse(bytes, len).ok_or_else(|| wrong(Invariant::WindowShape))?;
             if !self.window_is_sound(&parsed, span.shift.get()) {
                 return Err(wrong(Invariant::WindowShape));
             }
