@@ -216,6 +216,7 @@ impl<'a> Frames<'a> {
                 (self.node, self.place) = (parent, call);
                 true
             }
+            None if node.is_symbol => false,
             None => {
                 name = symbol_name(self.view, self.section, self.address)?.unwrap_or(name);
                 false
@@ -235,14 +236,17 @@ impl<'a> Frames<'a> {
     }
 
     /// The frame of an address without a line.
-    #[inline(never)]
-    fn symbol_frame(
-        view: &'a View<'a>,
-        section: u32,
-        address: u64,
-    ) -> Option<Result<Frame<'a>, Corrupt>> {
-        let frame = |function| Frame {
-            view,
+    #[inline(always)]
+    fn symbol_frame(&mut self) -> Option<Result<Frame<'a>, Corrupt>> {
+        if !core::mem::take(&mut self.symbol_only) {
+            return None;
+        }
+        let function = match symbol_name(self.view, self.section, self.address) {
+            Ok(name) => name?,
+            Err(corrupt) => return Some(Err(corrupt)),
+        };
+        Some(Ok(Frame {
+            view: self.view,
             function,
             file: None,
             line: 0,
@@ -250,8 +254,7 @@ impl<'a> Frames<'a> {
             declared_file: NONE,
             declared_line: 0,
             inlined: false,
-        };
-        symbol_name(view, section, address).transpose().map(|name| name.map(frame))
+        }))
     }
 }
 
@@ -261,11 +264,7 @@ impl<'a> Iterator for Frames<'a> {
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         match self.node {
-            NONE if self.symbol_only => {
-                self.symbol_only = false;
-                Self::symbol_frame(self.view, self.section, self.address)
-            }
-            NONE => None,
+            NONE => self.symbol_frame(),
             node => Some(self.at_node(node)),
         }
     }

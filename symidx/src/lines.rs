@@ -10,6 +10,7 @@ use zerocopy::little_endian::U32;
 use crate::error::Corrupt;
 use crate::format::lines::{
     FileEntry, LINE_DECLARED, LINK_FILE, LineSpan, MAX_FUNCTION_LINE, NO_FILE, NODE_FIELDS,
+    ROOT_IS_SYMBOL,
 };
 use crate::format::{NONE, SectionId};
 use crate::names::Name;
@@ -65,6 +66,8 @@ pub(crate) struct Node {
     pub(crate) function: u32,
     /// What it was inlined into, and where it was called there.
     pub(crate) parent: Option<(u32, Place)>,
+    /// A root whose function has the name of the symbols that cover its rows.
+    pub(crate) is_symbol: bool,
     /// Offset of the first byte behind it.
     pub(crate) end: usize,
 }
@@ -274,7 +277,8 @@ impl<'a> View<'a> {
             numbers(*head, fields.first_chunk::<NODE_FIELDS>()?);
         let mut end = index(at).checked_add(used)?.checked_add(1)?;
         if link == 0 {
-            return Some(Node { function, parent: None, end });
+            let is_symbol = line == ROOT_IS_SYMBOL;
+            return Some(Node { function, parent: None, is_symbol, end });
         }
         let file = match link & LINK_FILE {
             0 => OF_FUNCTION,
@@ -291,7 +295,7 @@ impl<'a> View<'a> {
         let base_mask = mask_if(line != 0);
         let line = signed(u64::from(line.saturating_sub(1)));
         let call = Place { file, column, line, base_mask };
-        Some(Node { function, parent: Some((parent, call)), end })
+        Some(Node { function, parent: Some((parent, call)), is_symbol: false, end })
     }
 
     /// A function of the functions section.
