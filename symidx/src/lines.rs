@@ -19,7 +19,7 @@ use crate::open::{View, index};
 mod node;
 mod window;
 
-use node::{numbers, signed};
+use node::{numbers, unzigzag};
 pub(crate) use window::Window;
 
 /// A [`Place::file`] that is the file of the function it is in.
@@ -35,19 +35,18 @@ pub(crate) struct Place {
     pub(crate) file: u32,
     /// 0: not known.
     pub(crate) column: u32,
-    /// With `base_mask` counted from the function's line; 0 without it: not known.
-    pub(crate) line: i64,
+    /// With `base_mask` the distance from the function's line, modulo 2^32; 0
+    /// without it: not known.
+    pub(crate) line: u32,
     /// All ones or zero.
-    pub(crate) base_mask: u64,
+    pub(crate) base_mask: u32,
 }
 
 impl Place {
-    /// The line, in a function that counts from `base`; 0 when it is not known
-    /// or cannot be.
+    /// The line, in a function that counts from `base`; 0 when it is not known.
     #[inline(always)]
     pub(crate) fn line_in(&self, base: u32) -> u32 {
-        let base = (u64::from(base) & self.base_mask).cast_signed();
-        u32::try_from(self.line.wrapping_add(base)).unwrap_or(0)
+        self.line.wrapping_add(base & self.base_mask)
     }
 }
 
@@ -86,8 +85,8 @@ pub(crate) struct Function<'a> {
 
 /// All ones for true.
 #[inline(always)]
-fn mask_if(on: bool) -> u64 {
-    0u64.wrapping_sub(u64::from(on))
+fn mask_if(on: bool) -> u32 {
+    0u32.wrapping_sub(u32::from(on))
 }
 
 /// How much the line sections hold; see [`crate::Index::line_counts`].
@@ -293,7 +292,7 @@ impl<'a> View<'a> {
         let distance = Some(link >> 1).filter(|&distance| distance > 0)?;
         let parent = at.checked_sub(distance)?;
         let base_mask = mask_if(line != 0);
-        let line = signed(u64::from(line.saturating_sub(1)));
+        let line = unzigzag(line.saturating_sub(1));
         let call = Place { file, column, line, base_mask };
         Some(Node { function, parent: Some((parent, call)), is_symbol: false, end })
     }

@@ -149,7 +149,8 @@ impl<'a> View<'a> {
         if name_len == LONG_NAME {
             return self.long_name(start);
         }
-        self.names.get(start..)?.get(..usize::from(name_len))
+        // No sum of 32 bits, shifted by 8, and 16 bits wraps where it can be a place.
+        self.names.get(start..start.wrapping_add(usize::from(name_len)))
     }
 
     #[cold]

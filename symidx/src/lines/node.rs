@@ -91,8 +91,7 @@ fn far_numbers(
     numbers
 }
 
-/// A signed number from its zigzag form.
-pub(super) fn signed(value: u64) -> i64 {
-    let half = i64::try_from(value >> 1).unwrap_or(0);
-    if value & 1 == 0 { half } else { !half }
+/// A distance, modulo 2^32, from its zigzag form.
+pub(super) fn unzigzag(value: u32) -> u32 {
+    (value >> 1) ^ 0u32.wrapping_sub(value & 1)
 }

@@ -7,7 +7,7 @@ use std::vec::Vec;
 
 use super::*;
 
-fn place(file: u32, (line, from_function): (i64, bool), column: u32) -> Place {
+fn place(file: u32, (line, from_function): (u32, bool), column: u32) -> Place {
     Place { file, column, line, base_mask: mask_if(from_function) }
 }
 
@@ -125,7 +125,8 @@ fn the_fields_of_a_node_are_as_long_as_its_head_says() {
     assert_eq!(fields(0), ([5, 0, 0, 0], 1));
     assert_eq!(fields(2), ([0, 0, 0, 0], 0));
     assert_eq!(fields(3), ([0x0403_0201, 6, 10_000, 7], 8));
-    assert_eq!([0, 1, 2, 3, 4].map(signed), [0, -1, 1, -2, 2]);
+    let distances = [0, 1, 2, 3, 4].map(|value| unzigzag(value).cast_signed());
+    assert_eq!(distances, [0, -1, 1, -2, 2]);
 }
 
 #[test]

@@ -239,11 +239,11 @@ impl<'a> Window<'a> {
 
     /// The line of a row, and which part of its function's it counts from.
     #[inline(always)]
-    fn line(&self, row: usize) -> Option<(i64, u64)> {
+    fn line(&self, row: usize) -> Option<(u32, u32)> {
         match self.byte(self.lines_at, row)? {
-            LONG_LINE => self.long_line(row).map(|line| (line.into(), 0)),
+            LONG_LINE => self.long_line(row).map(|line| (line, 0)),
             // 0, which is no line, must stay 0.
-            line => Some((i64::from(line.saturating_sub(1)), mask_if(line != 0))),
+            line => Some((u32::from(line.saturating_sub(1)), mask_if(line != 0))),
         }
     }
 
