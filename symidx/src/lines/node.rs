@@ -22,31 +22,40 @@ const NUMBERS: usize = 4;
 /// The shape of each head: sums that would have to be made for every node.
 static SHAPES: [Shape; 256] = shapes();
 
-#[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 const fn shapes() -> [Shape; 256] {
-    let none = Shape { masks: [0; NUMBERS], shifts: [0; NUMBERS], used: 0 };
-    let mut shapes = [none; 256];
-    let (mut head, mut first) = (0, 0u8);
-    while head < shapes.len() {
-        let (mut number, mut codes) = (0, first);
-        while number < NUMBERS {
-            let (size, mask) = match codes & 3 {
-                0 => (0, 0),
-                1 => (1, 0xff),
-                2 => (2, 0xffff),
-                _ => (4, u32::MAX),
-            };
-            let shape = &mut shapes[head];
-            shape.masks[number] = mask;
-            shape.shifts[number] = shape.used * 8;
-            shape.used += size;
-            codes >>= 2;
-            number += 1;
-        }
-        head += 1;
-        first = first.wrapping_add(1);
+    let mut shapes = [shape(0); 256];
+    let (mut rest, mut head) = (shapes.as_mut_slice(), 0u8);
+    while let Some((first, behind)) = rest.split_first_mut() {
+        *first = shape(head);
+        (rest, head) = (behind, head.wrapping_add(1));
     }
     shapes
+}
+
+const fn shape(head: u8) -> Shape {
+    let [function, link, line, column] = [head & 3, head >> 2 & 3, head >> 4 & 3, head >> 6];
+    let link_at = size(function);
+    let line_at = size(link).wrapping_add(link_at);
+    let column_at = size(line).wrapping_add(line_at);
+    Shape {
+        masks: [mask(function), mask(link), mask(line), mask(column)],
+        shifts: [0, link_at.wrapping_mul(8), line_at.wrapping_mul(8), column_at.wrapping_mul(8)],
+        used: size(column).wrapping_add(column_at),
+    }
+}
+
+/// Bytes of a number: 0, 1, 2 or 4.
+const fn size(code: u8) -> u8 {
+    (1u8 << code) >> 1
+}
+
+const fn mask(code: u8) -> u32 {
+    match code {
+        0 => 0,
+        1 => 0xff,
+        2 => 0xffff,
+        _ => u32::MAX,
+    }
 }
 
 /// The four numbers of a node behind its head, and how many bytes they take.
