@@ -107,7 +107,7 @@ pub(crate) fn symbol_of<'i>(
     lookup: impl FnOnce() -> Result<Option<Symbol<'i>>, Corrupt>,
 ) -> Result<Option<Symbol<'i>>, Corrupt> {
     match frames {
-        Ok(frames) => Ok(frames.symbol()),
+        Ok(frames) => frames.symbol(),
         Err(_) => lookup(),
     }
 }

@@ -19,7 +19,8 @@ use symidx::{ImageSectionId, Index, Svma};
 use symidx_indexer::layout::{self, LayoutOptions};
 use symidx_indexer::lines::{self, Lines};
 use symidx_indexer::model::lines::{Function, NONE, Node, Piece, Row, SourceFile, UnitLines};
-use symidx_indexer::model::{AddressKind, Image, Report, Section};
+use symidx_indexer::model::{AddressKind, Binding, Image, Kind, NO_VERSION, Report};
+use symidx_indexer::model::{Section, Source, Symbol};
 use symidx_indexer::normalise::{NormaliseOptions, normalise};
 use symidx_indexer::write::{Contents, write};
 use zerocopy::FromZeros as _;
@@ -112,7 +113,16 @@ fn image(addresses: AddressKind) -> Image<'static> {
 
 /// The index of units, as bytes.
 fn build(units: &[UnitLines<'static>], addresses: AddressKind) -> Vec<u8> {
-    let mut image = image(addresses);
+    build_with(units, addresses, Vec::new())
+}
+
+/// The same with symbols beside them.
+fn build_with(
+    units: &[UnitLines<'static>],
+    addresses: AddressKind,
+    symbols: Vec<Symbol<'static>>,
+) -> Vec<u8> {
+    let mut image = Image { symbols, ..image(addresses) };
     let lines = Lines::from_units(units);
     let normalised = normalise(&mut image, NormaliseOptions::default());
     let mut report = Report::default();
@@ -252,6 +262,130 @@ proptest! {
     #[test]
     fn frames_in_sections_are_the_slow_reading(units in prop::collection::vec(unit(), 0..4)) {
         check(&units, AddressKind::SectionOffset);
+    }
+}
+
+fn symbol(name: &'static [u8], section: u32, address: u64, size: u64) -> Symbol<'static> {
+    Symbol {
+        name,
+        address,
+        size,
+        section,
+        order: 0,
+        version: NO_VERSION,
+        kind: Kind::Function,
+        binding: Binding::Global,
+        source: Source::Symtab,
+        default_version: false,
+    }
+}
+
+const SYMBOLS: [&[u8]; 4] = [b"main", b"inner", b"only_a_symbol", b"another_symbol"];
+
+prop_compose! {
+    fn some_symbol()(
+        name in 0usize..4,
+        section in 0u32..2,
+        // Many at the starts of pieces, which are as small.
+        address in prop_oneof![0u64..3000, (0u64..30).prop_map(|at| at * 100)],
+        size in prop_oneof![Just(0), 1u64..900, Just(9000)],
+        far in prop_oneof![Just(0u64), Just(1 << 33)],
+    ) -> Symbol<'static> {
+        symbol(SYMBOLS[name], section, address + far, size)
+    }
+}
+
+proptest! {
+    /// What a root says of its symbol is so: `verify` looks, and so do these.
+    #[test]
+    fn the_outermost_frame_is_named_as_its_symbol(
+        mut units in prop::collection::vec(unit(), 1..4),
+        mut symbols in prop::collection::vec(some_symbol(), 0..12),
+        relocatable: bool,
+    ) {
+        let addresses =
+            if relocatable { AddressKind::SectionOffset } else { AddressKind::Svma };
+        if !relocatable {
+            for piece in units.iter_mut().flat_map(|unit| &mut unit.pieces) {
+                piece.section = 0;
+            }
+        }
+        for (order, symbol) in symbols.iter_mut().enumerate() {
+            symbol.order = order as u32;
+            if !relocatable {
+                symbol.section = 0;
+            }
+        }
+        let bytes = build_with(&units, addresses, symbols);
+        let index = Index::from_bytes(&bytes).unwrap();
+        index.verify().unwrap();
+        for (section, address) in
+            (0..4000).step_by(3).flat_map(|at| [(0, at), (1, at), (0, at + (1 << 33))])
+        {
+            let section = ImageSectionId(section);
+            let Some(frames) = index.frames_in(section, address).ok() else { continue };
+            let symbol = frames.symbol().unwrap().map(|symbol| symbol.name().to_string());
+            prop_assert_eq!(
+                &symbol,
+                &index.lookup_in(section, address).unwrap().map(|s| s.name().to_string())
+            );
+            let last = frames.map(Result::unwrap).last();
+            let name = last.and_then(|frame| frame.function()).map(|name| name.to_string());
+            match symbol {
+                Some(symbol) => prop_assert_eq!(name, Some(symbol), "{:#x}", address),
+                // Then it is DWARF's.
+                None => prop_assert!(!name.is_some_and(|name| name.contains("symbol"))),
+            }
+        }
+    }
+}
+
+/// Three functions that DWARF knows by other names: one symbol covers all of
+/// the first (which has that name then, and DWARF's is stored nowhere), a part of
+/// the second, and two share the third.
+#[test]
+fn a_function_has_the_name_of_the_symbol_that_covers_all_of_it() {
+    let names: [&[u8]; 3] = [b"dwarf_first", b"dwarf_second", b"dwarf_third"];
+    let mut unit = UnitLines {
+        files: vec![SourceFile { base: b"/src", directory: b"", name: b"a.c" }],
+        ..UnitLines::default()
+    };
+    for (i, name) in (0u32..).zip(names) {
+        unit.functions.push(Function { name, file: 0, line: 10 });
+        let root =
+            Node { function: i, parent: NONE, call_file: NONE, call_line: 0, call_column: 0 };
+        unit.nodes.push(root);
+        unit.rows.push(Row { offset: 0, node: i, file: 0, line: 12, column: 0 });
+        let start = 0x1000 + u64::from(i) * 0x100;
+        unit.pieces.push(Piece {
+            section: 0,
+            start,
+            size: 64,
+            root: i,
+            entry: true,
+            rows: i..i + 1,
+        });
+    }
+    let symbols = vec![
+        symbol(b"symbol_first", 0, 0x1000, 64),
+        symbol(b"symbol_second", 0, 0x1100, 32),
+        symbol(b"symbol_third", 0, 0x1200, 32),
+        symbol(b"symbol_fourth", 0, 0x1220, 32),
+    ];
+    let bytes = build_with(&[unit], AddressKind::Svma, symbols);
+    let index = Index::from_bytes(&bytes).unwrap();
+    index.verify().unwrap();
+    let stored = |name: &[u8]| bytes.windows(name.len()).any(|window| window == name);
+    assert_eq!(names.map(stored), [false, true, true]);
+    for (address, name) in [
+        (0x1000, "symbol_first"),
+        (0x103f, "symbol_first"),
+        (0x111f, "symbol_second"),
+        (0x1120, "dwarf_second"),
+        (0x121f, "symbol_third"),
+        (0x1220, "symbol_fourth"),
+    ] {
+        assert_eq!(ask(&index, 0, address), [format!("{name} /src/a.c:12:0")], "{address:#x}");
     }
 }
 

@@ -542,7 +542,44 @@ pub(crate) enum Found<'a> {
     Nothing,
 }
 
+impl<'a> Found<'a> {
+    /// The symbol, if it is one.
+    #[inline]
+    pub(crate) fn symbol(self) -> Option<Symbol<'a>> {
+        match self {
+            Self::Symbol(symbol) => Some(symbol),
+            Self::Unnamed(_) | Self::Nothing => None,
+        }
+    }
+}
+
 impl<'a> View<'a> {
+    /// What lies at an svma.
+    #[inline]
+    pub(crate) fn find(&'a self, address: u64) -> Result<Found<'a>, Corrupt> {
+        let offset = address.wrapping_sub(self.hot.base);
+        if offset < self.hot.size {
+            // The size is at most 2^32, so the offset fits.
+            return self.find_in(&self.hot, u32::try_from(offset).unwrap_or(u32::MAX));
+        }
+        self.find_elsewhere(self.area_at(address)?, address)
+    }
+
+    /// What lies at an offset of a section of a relocatable file.
+    pub(crate) fn find_in_section(
+        &'a self,
+        section: u32,
+        offset: u64,
+    ) -> Result<Found<'a>, Corrupt> {
+        self.find_elsewhere(self.area_in(section, offset)?, offset)
+    }
+
+    fn find_elsewhere(&'a self, area: Option<Area<'a>>, at: u64) -> Result<Found<'a>, Corrupt> {
+        let Some(area) = area else { return Ok(Found::Nothing) };
+        let offset = at.wrapping_sub(area.base);
+        self.find_in(&area, u32::try_from(offset).unwrap_or(u32::MAX))
+    }
+
     /// What lies at `base + offset` of an area.
     #[inline]
     pub(crate) fn find_in(&'a self, area: &Area<'a>, offset: u32) -> Result<Found<'a>, Corrupt> {

@@ -256,7 +256,7 @@ invariants! {
     LineSpanShape = 28, "line spans in key order that do not overlap, with their windows and lines inside their sections";
     WindowOrder = 29, "windows of a span end to end in the lines section";
     WindowShape = 30, "a window that is whole: ascending starts, rows that pick its entries, all long values";
-    NodeShape = 31, "a node of an existing function and file, linked to a root by at most 511 steps";
+    NodeShape = 31, "a node of an existing function and file, linked to a root by at most 511 steps, that names the symbol if it says so";
     FunctionShape = 32, "functions of an existing file";
     DisplayOrder = 33, "display names sorted by name, each in the bucket of its name";
     DisplayTexts = 34, "display texts of 1 to 8 pieces inside their section";

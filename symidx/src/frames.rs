@@ -6,8 +6,9 @@
 //! Never allocates, never loops: each frame lies before the one it came from.
 
 use core::fmt;
+use core::hint::select_unpredictable;
 
-use crate::answer::Symbol;
+use crate::answer::{Found, Symbol};
 use crate::error::Corrupt;
 use crate::format::lines::MAX_FRAMES;
 use crate::format::{NONE, SectionId};
@@ -232,56 +233,68 @@ impl<'a> Frame<'a> {
 ///
 /// The outermost one has the name of the symbol that covers the address, if
 /// there is one, as symbol tables know parts and clones apart that DWARF does
-/// not; its file and line are DWARF's.
+/// not; its file and line are DWARF's. The symbol is looked up when it is needed.
 ///
 /// ```
 /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
 /// // `leaf` inlined into `middle`, and that into `outer`.
 /// let frames = index.frames(symidx::Svma(0x4001a8))?;
 /// assert_eq!(frames.clone().count(), 3);
-/// assert_eq!(frames.symbol().unwrap().name(), "outer");
+/// assert_eq!(frames.symbol()?.unwrap().name(), "outer");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Frames<'a> {
     view: &'a View<'a>,
-    symbol: Option<Symbol<'a>>,
+    /// The image section of a relocatable file, else `NONE`.
+    section: u32,
+    /// An svma, or an offset in the section.
+    address: u64,
     /// Offset of the next frame's node, or `NONE`.
     node: u32,
     /// Where in its function the next frame is.
     place: Place,
-    /// The symbol is yet to come, of which no line is known.
+    /// No line is known: the symbol is yet to come, if there is one.
     symbol_only: bool,
     left: u32,
 }
 
 impl<'a> Frames<'a> {
     #[inline(always)]
-    pub(crate) fn new(view: &'a View<'a>, symbol: Option<Symbol<'a>>, row: Option<Row>) -> Self {
-        let (node, place) = match row {
-            Some(row) => (row.node, row.place),
-            None => (NONE, NOWHERE),
-        };
-        let symbol_only = node == NONE && symbol.is_some();
-        Self { view, symbol, node, place, symbol_only, left: MAX_FRAMES }
+    pub(crate) fn new(view: &'a View<'a>, section: u32, address: u64) -> Result<Self, Corrupt> {
+        let row = view.row_at(section, address)?;
+        let symbol_only = row.is_none();
+        let Row { node, place } = row.unwrap_or(Row { node: NONE, place: NOWHERE });
+        Ok(Self { view, section, address, node, place, symbol_only, left: MAX_FRAMES })
     }
 
     pub(crate) fn none(view: &'a View<'a>) -> Self {
-        Self::new(view, None, None)
+        Self {
+            view,
+            section: NO_SECTION,
+            address: 0,
+            node: NONE,
+            place: NOWHERE,
+            symbol_only: false,
+            left: MAX_FRAMES,
+        }
     }
 
     /// The symbol that covers the address, as [`crate::Index::lookup`] finds it.
+    ///
+    /// # Errors
+    /// As [`crate::Index::lookup`].
     ///
     /// ```
     /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
     /// // The function that has the code, and how far in it the address is.
     /// let frames = index.frames(symidx::Svma(0x4001a8))?;
-    /// assert_eq!(frames.symbol().unwrap().offset(), 8);
+    /// assert_eq!(frames.symbol()?.unwrap().offset(), 8);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[must_use]
-    pub fn symbol(&self) -> Option<Symbol<'a>> {
-        self.symbol
+    #[inline]
+    pub fn symbol(&self) -> Result<Option<Symbol<'a>>, Corrupt> {
+        symbol_at(self.view, self.section, self.address)
     }
 
     /// True when there is neither a symbol nor a line, or all frames were taken.
@@ -294,7 +307,7 @@ impl<'a> Frames<'a> {
     /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.node == NONE && !(self.symbol_only && self.symbol.is_some())
+        self.node == NONE && (!self.symbol_only || matches!(self.symbol(), Ok(None)))
     }
 
     #[inline(always)]
@@ -315,14 +328,13 @@ impl<'a> Frames<'a> {
                 (self.node, self.place) = (parent, call);
                 true
             }
+            None if node.is_symbol => false,
             None => {
-                if let Some(symbol) = &self.symbol {
-                    name = symbol.name();
-                }
+                name = symbol_name(self.view, self.section, self.address)?.unwrap_or(name);
                 false
             }
         };
-        let file = if place.file == OF_FUNCTION { function.file } else { place.file };
+        let file = select_unpredictable(place.file == OF_FUNCTION, function.file, place.file);
         Ok(Frame {
             view: self.view,
             function: name,
@@ -334,20 +346,20 @@ impl<'a> Frames<'a> {
             inlined,
         })
     }
-}
 
-impl<'a> Iterator for Frames<'a> {
-    type Item = Result<Frame<'a>, Corrupt>;
-
+    /// The frame of an address without a line.
     #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.node != NONE {
-            return Some(self.at_node(self.node));
+    fn symbol_frame(&mut self) -> Option<Result<Frame<'a>, Corrupt>> {
+        if !core::mem::take(&mut self.symbol_only) {
+            return None;
         }
-        let symbol = self.symbol.filter(|_| core::mem::take(&mut self.symbol_only))?;
+        let function = match symbol_name(self.view, self.section, self.address) {
+            Ok(name) => name?,
+            Err(corrupt) => return Some(Err(corrupt)),
+        };
         Some(Ok(Frame {
             view: self.view,
-            function: symbol.name(),
+            function,
             file: None,
             line: 0,
             column: 0,
@@ -358,10 +370,47 @@ impl<'a> Iterator for Frames<'a> {
     }
 }
 
+impl<'a> Iterator for Frames<'a> {
+    type Item = Result<Frame<'a>, Corrupt>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.node {
+            NONE => self.symbol_frame(),
+            node => Some(self.at_node(node)),
+        }
+    }
+}
+
 impl core::iter::FusedIterator for Frames<'_> {}
 
+#[inline]
+fn symbol_at<'a>(
+    view: &'a View<'a>,
+    section: u32,
+    address: u64,
+) -> Result<Option<Symbol<'a>>, Corrupt> {
+    match section {
+        NONE => view.find(address),
+        section => view.find_in_section(section, address),
+    }
+    .map(Found::symbol)
+}
+
+/// The name of the symbol there. (Frames whose address is taken are frames in memory.)
+#[inline(never)]
+fn symbol_name<'a>(
+    view: &'a View<'a>,
+    section: u32,
+    address: u64,
+) -> Result<Option<Name<'a>>, Corrupt> {
+    Ok(symbol_at(view, section, address)?.map(|symbol| symbol.name()))
+}
+
+/// A section that no file has: of frames without an address.
+const NO_SECTION: u32 = NONE - 1;
 /// No place at all.
-const NOWHERE: Place = Place { file: NONE, column: 0, line: 0, from_function: false };
+const NOWHERE: Place = Place { file: NONE, column: 0, line: 0, base_mask: 0 };
 
 #[cfg(test)]
 mod tests {

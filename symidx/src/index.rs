@@ -319,28 +319,7 @@ impl<'a> Index<'a> {
     /// ```
     #[inline]
     pub fn lookup(&self, address: Svma) -> Result<Option<Symbol<'_>>, Corrupt> {
-        self.found(address.0).map(named)
-    }
-
-    #[inline]
-    fn found(&self, address: u64) -> Result<Found<'_>, Corrupt> {
-        let hot = &self.view.hot;
-        let offset = address.wrapping_sub(hot.base);
-        if offset < hot.size {
-            // The size is at most 2^32, so the offset fits.
-            return self.view.find_in(hot, u32::try_from(offset).unwrap_or(u32::MAX));
-        }
-        self.found_elsewhere(address)
-    }
-
-    fn found_elsewhere(&self, address: u64) -> Result<Found<'_>, Corrupt> {
-        match self.view.area_at(address)? {
-            Some(area) => {
-                let offset = address.wrapping_sub(area.base);
-                self.view.find_in(&area, u32::try_from(offset).unwrap_or(u32::MAX))
-            }
-            None => Ok(Found::Nothing),
-        }
+        self.view.find(address.0).map(Found::symbol)
     }
 
     /// The start of the nameless function that covers an svma: tells a miss in
@@ -358,7 +337,7 @@ impl<'a> Index<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn unnamed_function(&self, address: Svma) -> Result<Option<Svma>, Corrupt> {
-        Ok(match self.found(address.0)? {
+        Ok(match self.view.find(address.0)? {
             Found::Unnamed(start) => Some(Svma(start)),
             _ => None,
         })
@@ -436,13 +415,7 @@ impl<'a> Index<'a> {
                 _ => Ok(None),
             };
         }
-        match self.view.area_in(section.0, offset)? {
-            Some(area) => {
-                let inside = u32::try_from(offset.wrapping_sub(area.base)).unwrap_or(u32::MAX);
-                self.view.find_in(&area, inside).map(named)
-            }
-            None => Ok(None),
-        }
+        self.view.find_in_section(section.0, offset).map(Found::symbol)
     }
 
     /// The frames of an svma, innermost first: the functions inlined there,
@@ -464,10 +437,9 @@ impl<'a> Index<'a> {
     /// assert_eq!(text, "leaf:6 middle:10 outer:17 ");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[inline]
+    #[inline(always)]
     pub fn frames(&self, address: Svma) -> Result<Frames<'_>, Corrupt> {
-        let symbol = self.lookup(address)?;
-        Ok(Frames::new(&self.view, symbol, self.view.row_at(NONE, address.0)?))
+        Frames::new(&self.view, NONE, address.0)
     }
 
     /// The frames of the call before a return address, as [`Index::lookup_return`].
@@ -521,8 +493,7 @@ impl<'a> Index<'a> {
     /// ```
     pub fn frames_in(&self, section: ImageSectionId, offset: u64) -> Result<Frames<'_>, Corrupt> {
         if self.is_relocatable() {
-            let symbol = self.lookup_in(section, offset)?;
-            return Ok(Frames::new(&self.view, symbol, self.view.row_at(section.0, offset)?));
+            return Frames::new(&self.view, section.0, offset);
         }
         let Some(section) = self.view.section(section)? else {
             return Ok(Frames::none(&self.view));
@@ -1109,12 +1080,4 @@ pub struct FileSection {
     pub encoding: u32,
     /// BLAKE3 of its bytes.
     pub hash: [u8; 32],
-}
-
-#[inline]
-fn named(found: Found<'_>) -> Option<Symbol<'_>> {
-    match found {
-        Found::Symbol(symbol) => Some(symbol),
-        _ => None,
-    }
 }

@@ -1,25 +1,32 @@
 //! Line rows: an address in, the place it was compiled from out.
 //!
-//! One span, one window (its place follows from the address: no search), a
-//! binary search among at most 255 bytes for the row. Never reads a name, never allocates,
-//! never looks outside its window, whatever the bytes say.
+//! One span, one window (its place follows from the address: no search), the
+//! starts of its rows compared all at once. Never reads a name, never allocates;
+//! what lies outside a window never means anything, whatever the bytes say.
 
 use zerocopy::IntoBytes as _;
+use zerocopy::little_endian::U32;
 
 use crate::error::Corrupt;
 use crate::format::lines::{
     FileEntry, LINE_DECLARED, LINK_FILE, LineSpan, MAX_FUNCTION_LINE, NO_FILE, NODE_FIELDS,
+    ROOT_IS_SYMBOL,
 };
 use crate::format::{NONE, SectionId};
 use crate::names::Name;
 use crate::open::{View, index};
 
+mod node;
 mod window;
 
+use node::{numbers, unzigzag};
 pub(crate) use window::Window;
 
 /// A [`Place::file`] that is the file of the function it is in.
 pub(crate) const OF_FUNCTION: u32 = u32::MAX - 1;
+
+/// Opening looks at no more spans.
+const MAX_LARGEST: usize = 16;
 
 /// A place in a function's source, in numbers that are settled without branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,18 +35,18 @@ pub(crate) struct Place {
     pub(crate) file: u32,
     /// 0: not known.
     pub(crate) column: u32,
-    /// With `from_function` counted from the function's line; 0 without it: not known.
-    pub(crate) line: i64,
-    pub(crate) from_function: bool,
+    /// With `base_mask` the distance from the function's line, modulo 2^32; 0
+    /// without it: not known.
+    pub(crate) line: u32,
+    /// All ones or zero.
+    pub(crate) base_mask: u32,
 }
 
 impl Place {
-    /// The line, in a function that counts from `base`; 0 when it is not known
-    /// or cannot be.
+    /// The line, in a function that counts from `base`; 0 when it is not known.
     #[inline(always)]
     pub(crate) fn line_in(&self, base: u32) -> u32 {
-        let base = if self.from_function { i64::from(base) } else { 0 };
-        u32::try_from(self.line.wrapping_add(base)).unwrap_or(0)
+        self.line.wrapping_add(base & self.base_mask)
     }
 }
 
@@ -58,6 +65,8 @@ pub(crate) struct Node {
     pub(crate) function: u32,
     /// What it was inlined into, and where it was called there.
     pub(crate) parent: Option<(u32, Place)>,
+    /// A root whose function has the name of the symbols that cover its rows.
+    pub(crate) is_symbol: bool,
     /// Offset of the first byte behind it.
     pub(crate) end: usize,
 }
@@ -74,35 +83,10 @@ pub(crate) struct Function<'a> {
     pub(crate) declared: bool,
 }
 
-/// The four numbers of a node behind its head, and how many bytes they take.
-///
-/// Two at a time: a pair takes at most eight bytes, and the second pair is
-/// read where the first one ends.
+/// All ones for true.
 #[inline(always)]
-fn numbers(head: u8, fields: &[u8; NODE_FIELDS]) -> ([u32; 4], usize) {
-    let code = |pair: u32| usize::from(head.wrapping_shr(pair) & 3);
-    let size = |code: usize| (1usize << code) >> 1;
-    // Of 0, 1, 2 or 4 bytes.
-    let mask = |code: usize| [0, 0xff, 0xffff, u32::MAX].get(code).copied().unwrap_or(0);
-    let low = |value: u64, code: usize| u32::try_from(value & u64::from(mask(code))).unwrap_or(0);
-    let pair = |at: usize, first: usize, second: usize| {
-        let bytes = fields.get(at..).and_then(|rest| rest.first_chunk::<8>());
-        let value = bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let bits = u32::try_from(size(first).wrapping_mul(8)).unwrap_or(0);
-        (low(value, first), low(value.wrapping_shr(bits), second))
-    };
-    let (function_code, link_code, line_code, column_code) = (code(0), code(2), code(4), code(6));
-    let (function, link) = pair(0, function_code, link_code);
-    let behind = size(function_code).wrapping_add(size(link_code));
-    let (line, column) = pair(behind, line_code, column_code);
-    let used = behind.wrapping_add(size(line_code)).wrapping_add(size(column_code));
-    ([function, link, line, column], used)
-}
-
-/// A signed number from its zigzag form.
-fn signed(value: u64) -> i64 {
-    let half = i64::try_from(value >> 1).unwrap_or(0);
-    if value & 1 == 0 { half } else { !half }
+fn mask_if(on: bool) -> u32 {
+    0u32.wrapping_sub(u32::from(on))
 }
 
 /// How much the line sections hold; see [`crate::Index::line_counts`].
@@ -126,7 +110,57 @@ pub struct LineCounts {
     pub files: u64,
 }
 
+/// Where the windows of a span lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SpanLines<'a> {
+    /// First address.
+    base: u64,
+    /// Bytes; 0 = there is none.
+    size: u64,
+    /// log2 of the bytes of address space per window.
+    shift: u32,
+    /// From its first entry on.
+    windows: &'a [U32],
+    /// From its first window on.
+    lines: &'a [u8],
+}
+
+impl<'a> SpanLines<'a> {
+    pub(crate) const EMPTY: Self = Self { base: 0, size: 0, shift: 0, windows: &[], lines: &[] };
+
+    /// The bytes from a window on, and how many are its own.
+    #[inline(always)]
+    fn window(&self, window: u64) -> Option<(&'a [u8], usize)> {
+        let [start, end] = self.windows.get(usize::try_from(window).ok()?..)?.first_chunk::<2>()?;
+        let len = index(end.get().checked_sub(start.get())?);
+        let bytes = self.lines.get(index(start.get())..)?;
+        (len <= bytes.len()).then_some((bytes, len))
+    }
+
+    /// What is known of one of its addresses: `None` when that is damaged.
+    #[inline(always)]
+    fn row(&self, address: u64) -> Option<Option<Row>> {
+        let offset = address.wrapping_sub(self.base);
+        let inside = offset & !u64::MAX.wrapping_shl(self.shift);
+        let (bytes, len) = self.window(offset.wrapping_shr(self.shift))?;
+        if len == 0 {
+            return Some(None);
+        }
+        let window = Window::parse(bytes, len)?;
+        // In a larger window there is one row.
+        window.row(window.position(u8::try_from(inside).unwrap_or(u8::MAX)))
+    }
+}
+
 impl<'a> View<'a> {
+    /// The largest of the first spans: most code lookups fall into it.
+    pub(crate) fn largest_lines(&self) -> SpanLines<'a> {
+        let plain = |span: &&LineSpan| span.section.get() == NONE;
+        let spans = self.line_spans.iter().take(MAX_LARGEST).filter(plain);
+        let largest = spans.max_by_key(|span| span.size.get());
+        largest.and_then(|span| self.lines_of(span)).unwrap_or(SpanLines::EMPTY)
+    }
+
     /// Counts by walking, each byte at most once; damaged parts count as nothing.
     pub(crate) fn line_counts(&self) -> LineCounts {
         let mut counts = LineCounts {
@@ -147,11 +181,11 @@ impl<'a> View<'a> {
             let window = 1u64.wrapping_shl(span.shift.get() & 63).max(1);
             let windows = span.size.get().min(1 << 32).div_ceil(window);
             for number in 0..windows {
-                let Some(bytes) = self.window_bytes(span, number) else { break };
-                let left = (windows_left.checked_sub(1), bytes_left.checked_sub(bytes.len()));
+                let Some((bytes, len)) = self.window_bytes(span, number) else { break };
+                let left = (windows_left.checked_sub(1), bytes_left.checked_sub(len));
                 let (Some(windows), Some(more)) = left else { break 'spans };
                 (windows_left, bytes_left) = (windows, more);
-                let window = Window::parse(bytes);
+                let window = Window::parse(bytes, len);
                 if window.is_none() {
                     last = None;
                 }
@@ -188,38 +222,50 @@ impl<'a> View<'a> {
         inside.then_some((at, span))
     }
 
-    /// The bytes of a span's window; empty where nothing is known.
-    #[inline(always)]
-    pub(crate) fn window_bytes(&self, span: &LineSpan, window: u64) -> Option<&'a [u8]> {
-        let first = u64::from(span.window_first.get());
-        let at = usize::try_from(first.checked_add(window)?).ok()?;
-        let start = self.line_windows.get(at)?.get();
-        let end = self.line_windows.get(at.checked_add(1)?)?.get();
-        let lines = usize::try_from(span.lines.get()).ok()?;
-        let place = |offset: u32| lines.checked_add(index(offset));
-        self.lines.get(place(start)?..place(end)?)
+    /// Where a span's windows lie; `None` where that is outside their sections.
+    pub(crate) fn lines_of(&self, span: &LineSpan) -> Option<SpanLines<'a>> {
+        Some(SpanLines {
+            base: span.base.get(),
+            size: span.size.get(),
+            shift: span.shift.get() & 63,
+            windows: self.line_windows.get(index(span.window_first.get())..)?,
+            lines: self.lines.get(usize::try_from(span.lines.get()).ok()?..)?,
+        })
+    }
+
+    /// The bytes from a span's window on, and how many are its own: none where
+    /// nothing is known.
+    pub(crate) fn window_bytes(&self, span: &LineSpan, window: u64) -> Option<(&'a [u8], usize)> {
+        self.lines_of(span)?.window(window)
     }
 
     /// What is known of an address; `None` where no row covers it.
     #[inline(always)]
     pub(crate) fn row_at(&self, section: u32, address: u64) -> Result<Option<Row>, Corrupt> {
-        let Some((number, span)) = self.span_at(section, address) else { return Ok(None) };
-        let offset = address.wrapping_sub(span.base.get());
-        let shift = span.shift.get() & 63;
-        let window = offset.wrapping_shr(shift);
-        let inside = offset & !u64::MAX.wrapping_shl(shift);
-        let wrong =
-            || Corrupt::entry(SectionId::LINE_SPANS, u32::try_from(number).unwrap_or(u32::MAX));
-        let bytes = self.window_bytes(span, window).ok_or_else(wrong)?;
-        if bytes.is_empty() {
-            return Ok(None);
+        let hot = &self.hot_lines;
+        if section == NONE && address.wrapping_sub(hot.base) < hot.size {
+            return hot.row(address).ok_or_else(|| self.no_row(section, address));
         }
-        let row = || {
-            let window = Window::parse(bytes)?;
-            // In a larger window there is one row.
-            window.row(window.position(u8::try_from(inside).unwrap_or(u8::MAX)))
-        };
-        row().ok_or_else(wrong)
+        self.row_elsewhere(section, address)
+    }
+
+    #[inline(never)]
+    fn row_elsewhere(&self, section: u32, address: u64) -> Result<Option<Row>, Corrupt> {
+        match self.span_at(section, address) {
+            Some((_, span)) => self
+                .lines_of(span)
+                .and_then(|lines| lines.row(address))
+                .ok_or_else(|| self.no_row(section, address)),
+            None => Ok(None),
+        }
+    }
+
+    /// The span of an address is damaged, or a window of it.
+    #[cold]
+    fn no_row(&self, section: u32, address: u64) -> Corrupt {
+        let span = self.span_at(section, address).map(|(span, _)| span);
+        let number = span.and_then(|span| u32::try_from(span).ok());
+        Corrupt::entry(SectionId::LINE_SPANS, number.unwrap_or(u32::MAX))
     }
 
     /// The node at an offset of the inlines section.
@@ -237,7 +283,8 @@ impl<'a> View<'a> {
             numbers(*head, fields.first_chunk::<NODE_FIELDS>()?);
         let mut end = index(at).checked_add(used)?.checked_add(1)?;
         if link == 0 {
-            return Some(Node { function, parent: None, end });
+            let is_symbol = line == ROOT_IS_SYMBOL;
+            return Some(Node { function, parent: None, is_symbol, end });
         }
         let file = match link & LINK_FILE {
             0 => OF_FUNCTION,
@@ -251,10 +298,10 @@ impl<'a> View<'a> {
         // The distance is at least 1: parents lie before their children.
         let distance = Some(link >> 1).filter(|&distance| distance > 0)?;
         let parent = at.checked_sub(distance)?;
-        let from_function = line != 0;
-        let line = signed(u64::from(line.saturating_sub(1)));
-        let call = Place { file, column, line, from_function };
-        Some(Node { function, parent: Some((parent, call)), end })
+        let base_mask = mask_if(line != 0);
+        let line = unzigzag(line.saturating_sub(1));
+        let call = Place { file, column, line, base_mask };
+        Some(Node { function, parent: Some((parent, call)), is_symbol: false, end })
     }
 
     /// A function of the functions section.

@@ -183,11 +183,12 @@ impl<'a> View<'a> {
     /// names section. Reads memory only for names of 65535 bytes and more.
     #[inline]
     pub(crate) fn stored_name(&self, name: u32, name_len: u16) -> Option<&'a [u8]> {
-        let start = index(name).checked_shl(self.name_shift)?;
+        let start = index(name).wrapping_shl(self.name_shift);
         if name_len == LONG_NAME {
             return self.long_name(start);
         }
-        self.names.get(start..start.checked_add(usize::from(name_len))?)
+        // No sum of 32 bits, shifted by 8, and 16 bits wraps where it can be a place.
+        self.names.get(start..start.wrapping_add(usize::from(name_len)))
     }
 
     #[cold]

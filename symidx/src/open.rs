@@ -16,6 +16,7 @@ use crate::format::{
     Identity, ImageSection, Large, MAGIC, MAX_SECTIONS, NONE, NameOnly, REGION_CODE, Record,
     Region, SECTION_ALIGN, SectionEntry, SectionId, Segment, VERSION,
 };
+use crate::lines::SpanLines;
 
 /// A `u32` of the file as an index; on hosts where it does not fit, an index
 /// that no slice has.
@@ -77,6 +78,7 @@ pub(crate) struct View<'a> {
     pub(crate) display_text: &'a [u8],
     pub(crate) name_shift: u32,
     pub(crate) hot: Area<'a>,
+    pub(crate) hot_lines: SpanLines<'a>,
 }
 
 impl fmt::Debug for View<'_> {
@@ -129,8 +131,10 @@ impl<'a> View<'a> {
                 first: 0,
                 region: NONE,
             },
+            hot_lines: SpanLines::EMPTY,
         };
         view.hot = view.open_hot(header.hot_region.get())?;
+        view.hot_lines = view.largest_lines();
         Ok(view)
     }
 

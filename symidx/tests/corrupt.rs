@@ -349,3 +349,29 @@ fn a_walk_over_symbols_is_no_longer_than_the_records() {
     assert!(index.symbols().count() <= records + 1);
     assert!(index.symbols().any(|symbol| symbol.is_err()), "and the damage is told");
 }
+
+/// A root that says its function has the symbol's name spares readers the
+/// lookup: if it were not so they would get a wrong name.
+#[test]
+fn a_root_that_claims_another_name_is_found_by_verify() {
+    let good = File(GOOD_LINES.to_vec());
+    let name = |function: usize| good.at(SectionId::FUNCTIONS, function, 0);
+    let count = good.at(SectionId::FUNCTIONS, 1, 0) - name(0);
+    let count = good.entry(SectionId::FUNCTIONS).1.size.get() as usize / count;
+    let mut found = 0;
+    for function in 0..count {
+        let mut file = File(GOOD_LINES.to_vec());
+        // The name and its length, of the function before.
+        let other = name((function + count - 1) % count);
+        file.0.copy_within(other..other + 6, name(function));
+        support::reseal(&mut file.0);
+        match violation(&file.0) {
+            Ok(()) => {}
+            Err(violation) => {
+                assert_eq!(violation.invariant, Invariant::NodeShape, "{violation}");
+                found += 1;
+            }
+        }
+    }
+    assert!((2..count).contains(&found), "{found} of {count} functions");
+}

@@ -266,3 +266,15 @@ fn an_index_with_older_nodes_has_names_and_no_lines() {
     assert!(named > 0 && today.has_lines() && !older.has_lines());
     assert!(older.verify().is_err());
 }
+
+/// Roots that do not say that their function has the symbol's name: the symbol
+/// is looked up, and every answer is the one of today.
+#[test]
+fn an_index_whose_roots_do_not_name_the_symbol_answers_as_today() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/golden");
+    let older = std::fs::read(golden.join("../older/roots.symidx")).unwrap();
+    let older = Index::from_bytes(&older).unwrap();
+    older.verify().unwrap();
+    let today = std::fs::read_to_string(golden.join("lines.txt")).unwrap();
+    assert_eq!(dump(&older), today);
+}

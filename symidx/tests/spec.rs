@@ -259,6 +259,9 @@ fn the_numbers_in_the_text_are_those_of_the_code() {
         ("pieces of the run, 1 to 8", format::MAX_PIECES == 8),
         ("No chain is longer than 512 frames", lines::MAX_FRAMES == 512),
         ("linked to a root by at most 511 steps", lines::MAX_FRAMES == 512),
+        ("Of a root: 1 if its function's name is that of every symbol", {
+            lines::ROOT_IS_SYMBOL == 1
+        }),
         ("bytes of address space per window, at most 32; above 8 each window has one row", {
             (lines::MAX_WINDOW_SHIFT, lines::ROW_SHIFT) == (32, 8)
         }),

@@ -38,7 +38,7 @@ fn chain<'i>(index: &'i Index<'_>, row: &LineRow) -> Result<Chain<'i>, Corrupt> 
         Some(section) => index.frames_in(section, row.start)?,
         None => index.frames(Svma(row.start))?,
     };
-    let symbol = frames.symbol();
+    let symbol = frames.symbol()?;
     Ok(Chain::new(index, Ok(frames), symbol.as_ref(), Want { inlines: true, display: false }))
 }
 

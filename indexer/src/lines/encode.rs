@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use symidx::format::lines::{
     FileEntry, FunctionEntry, LINE_DECLARED, LineSpan, MAX_FRAMES, MAX_FUNCTION_LINE, NO_FILE,
-    NODE_FIELDS, to_u24,
+    NODE_FIELDS, ROOT_IS_SYMBOL, to_u24,
 };
 
 use super::overlap::{Claim, Segment, fill, settle};
@@ -78,7 +78,7 @@ pub fn encode<'data>(
     normalised: &Normalised<'data>,
     report: &mut Report,
 ) -> EncodedLines<'data> {
-    let mut encoder = Encoder::new(lines, report);
+    let mut encoder = Encoder::new(lines, normalised, report);
     let relocatable = image.addresses == AddressKind::SectionOffset;
     // One run of claims for each section of a relocatable image, else one.
     let key = |piece: &PackedPiece| if relocatable { piece.section } else { NONE };
@@ -148,12 +148,15 @@ struct Written {
 
 struct Encoder<'a, 'data> {
     lines: &'a Lines<'data>,
+    symbols: &'a Normalised<'data>,
     /// Bytes of lines after which no more are written.
     limit: u64,
     /// For each function of `lines` its number in the file, once it has one.
     functions: Vec<Written>,
     /// For each file of `lines` its number in the file.
     files: Vec<u32>,
+    /// Functions that have the name of a symbol at some places: their other numbers.
+    renamed: HashMap<(u32, &'data [u8]), u32>,
     /// Functions without a name: rows outside functions, by file and line.
     outside: HashMap<(u32, u32), u32>,
     /// The one node of each of them.
@@ -166,6 +169,17 @@ struct Encoder<'a, 'data> {
     /// Pieces that others interrupt, by number: where they go on.
     interrupted: HashMap<u32, Interrupted<'a>>,
     known: HashMap<(u32, Node), u32>,
+}
+
+/// The function that a piece is of.
+#[derive(Clone, Copy, Debug)]
+struct Root {
+    /// Of `lines`.
+    function: u32,
+    /// In the file.
+    number: u32,
+    /// Every symbol that covers a part of the piece has the name it has there.
+    is_symbol: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -184,13 +198,15 @@ struct Interrupted<'a> {
 }
 
 impl<'a, 'data> Encoder<'a, 'data> {
-    fn new(lines: &'a Lines<'data>, report: &mut Report) -> Self {
+    fn new(lines: &'a Lines<'data>, symbols: &'a Normalised<'data>, report: &mut Report) -> Self {
         let mut this = Self {
             lines,
+            symbols,
             // Half of what a node's offset and its link can reach.
             limit: lines.weight.saturating_mul(LINES_PER_BYTE).saturating_add(1 << 20).min(1 << 30),
             functions: Vec::new(),
             files: Vec::new(),
+            renamed: HashMap::new(),
             outside: HashMap::new(),
             outside_nodes: HashMap::new(),
             out: EncodedLines::default(),
@@ -278,7 +294,7 @@ impl<'a, 'data> Encoder<'a, 'data> {
                 (row, rest)
             }
             None => {
-                let mut rows = self.begin(piece, unit, report);
+                let mut rows = self.begin(section, piece, unit, report);
                 (rows.next(), rows)
             }
         };
@@ -313,6 +329,7 @@ impl<'a, 'data> Encoder<'a, 'data> {
     /// Places the nodes of a piece; its rows.
     fn begin(
         &mut self,
+        section: u32,
         piece: &PackedPiece,
         unit: &'a PackedUnit,
         report: &mut Report,
@@ -328,7 +345,9 @@ impl<'a, 'data> Encoder<'a, 'data> {
         }
         // A function without a declared line counts from its first row.
         self.settle_bases(&nodes, numbers.rows());
-        self.place_nodes(&nodes, report);
+        let range = piece.start..piece.start.saturating_add(piece.size);
+        let root = self.root(piece.function, self.symbols.name_of_range(section, range));
+        self.place_nodes(&nodes, root, report);
         self.nodes = nodes;
         numbers.rows()
     }
@@ -361,7 +380,7 @@ impl<'a, 'data> Encoder<'a, 'data> {
     }
 
     /// Writes the piece's nodes; equal calls of one function are one.
-    fn place_nodes(&mut self, nodes: &[Node], report: &mut Report) {
+    fn place_nodes(&mut self, nodes: &[Node], root: Root, report: &mut Report) {
         self.placed.clear();
         self.known.clear();
         for node in nodes {
@@ -373,13 +392,13 @@ impl<'a, 'data> Encoder<'a, 'data> {
                     report.skip("inlined functions nested deeper than 512 frames");
                     parent
                 }
-                _ => self.place_node(node, parent),
+                _ => self.place_node(node, parent, root),
             };
             self.placed.push(placed);
         }
     }
 
-    fn place_node(&mut self, node: &Node, parent: Option<Placed>) -> Placed {
+    fn place_node(&mut self, node: &Node, parent: Option<Placed>, root: Root) -> Placed {
         let depth = parent.map_or(0, |parent| parent.depth.saturating_add(1));
         let key = (parent.map_or(NONE, |parent| parent.offset), Node { parent: 0, ..*node });
         if let Some(&offset) = self.known.get(&key) {
@@ -390,7 +409,11 @@ impl<'a, 'data> Encoder<'a, 'data> {
         let caller = parent.map(|parent| (parent.offset, self.written(parent.function)));
         let out = &mut self.out.inlines;
         match caller {
-            None => put_node(out, [written.number, 0, 0, 0], None),
+            None => {
+                let is_symbol = root.is_symbol && root.function == node.function;
+                let number = if is_symbol { root.number } else { written.number };
+                put_node(out, [number, 0, if is_symbol { ROOT_IS_SYMBOL } else { 0 }, 0], None);
+            }
             Some((parent, caller)) => {
                 let file = (node.call_file != caller.file).then_some(node.call_file);
                 let distance = offset.saturating_sub(parent);
@@ -402,6 +425,37 @@ impl<'a, 'data> Encoder<'a, 'data> {
         }
         self.known.insert(key, offset);
         Placed { offset, function: node.function, depth }
+    }
+
+    /// The function of a piece, which its symbol may know by another name than
+    /// DWARF does: then it is written with that, as this is what readers are told.
+    fn root(&mut self, function: u32, symbol: Option<(&'data [u8], bool)>) -> Root {
+        let at = usize::try_from(function).unwrap_or(usize::MAX);
+        let number = self.functions.get(at).map_or(NONE, |written| written.number);
+        let known = self.lines.functions.get(at).filter(|_| number != NONE);
+        let (Some((symbol, whole)), Some((known, uses))) = (symbol, known) else {
+            return Root { function, number, is_symbol: false };
+        };
+        if symbol.is_empty() || symbol == known.name {
+            return Root { function, number, is_symbol: true };
+        }
+        if !whole {
+            return Root { function, number, is_symbol: false };
+        }
+        let next = u32::try_from(self.out.function_names.len()).unwrap_or(NONE);
+        let number = match *uses {
+            // Nobody else has it.
+            1 => number,
+            _ => *self.renamed.entry((function, symbol)).or_insert(next),
+        };
+        if number == next {
+            self.out.function_names.push(symbol);
+        } else if let Some(name) =
+            usize::try_from(number).ok().and_then(|at| self.out.function_names.get_mut(at))
+        {
+            *name = symbol;
+        }
+        Root { function, number, is_symbol: true }
     }
 
     /// The function as written; one without name, file and line when its DIE
@@ -483,7 +537,11 @@ impl<'a, 'data> Encoder<'a, 'data> {
             base,
             declared: false,
         });
-        for written in self.functions.iter().copied().chain(nameless) {
+        let renamed = self.renamed.iter().filter_map(|(&(function, _), &number)| {
+            let at = usize::try_from(function).ok()?;
+            self.functions.get(at).map(|&written| Written { number, ..written })
+        });
+        for written in self.functions.iter().copied().chain(nameless).chain(renamed) {
             let at = usize::try_from(written.number).unwrap_or(usize::MAX);
             if let Some(slot) = out.functions.get_mut(at) {
                 *slot = entry(&written);

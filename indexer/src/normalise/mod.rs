@@ -16,6 +16,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+use std::ops::Range;
+
 use crate::model::{Image, NO_VERSION, Report, Symbol};
 use reach::{Fate, Limits};
 use sections::{Sections, Settled};
@@ -167,14 +169,14 @@ pub struct Space {
     /// Code or data.
     pub code: bool,
     /// A range of [`Normalised::owners`], sorted by address, then bigger first.
-    pub owners: std::ops::Range<u32>,
+    pub owners: Range<u32>,
     /// A range of [`Normalised::pieces`], sorted by `start`. Each owner's first
     /// piece starts at its `address`. An owner whose first byte belongs to a
     /// smaller owner at the same start comes *before* it, with the same
     /// `start`: a search for the last piece at or before an address never ends
     /// on it. A later piece of an owner has `start > owner.address`. There are
     /// at most twice as many pieces as owners.
-    pub pieces: std::ops::Range<u32>,
+    pub pieces: Range<u32>,
 }
 
 /// The image with every question of choice settled.
@@ -221,6 +223,45 @@ impl<'data> Normalised<'data> {
     #[must_use]
     pub fn primary(&self, owner: &Owner) -> Option<&Symbol<'data>> {
         self.name_range(owner, owner.own_names).first()
+    }
+
+    /// The one primary name of the symbols that answer for the addresses of
+    /// `range`, and whether they answer for all of them; `None` when there are
+    /// several names. Nothing covers anything: an empty name. `section` is that
+    /// of a relocatable file, else `NONE`.
+    #[must_use]
+    pub fn name_of_range(&self, section: u32, range: Range<u64>) -> Option<(&'data [u8], bool)> {
+        let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let key = |space: &Space| (space.section.unwrap_or(u32::MAX), space.start);
+        let after = self.spaces.partition_point(|space| key(space) <= (section, range.start));
+        let spaces = self.spaces.get(after.saturating_sub(1)..).unwrap_or(&[]);
+        // The first may be of the section before.
+        let spaces = spaces.iter().filter(|space| key(space).0 == section);
+        let spaces = spaces.take_while(|space| space.start < range.end);
+        let (mut name, mut covered): (Option<&[u8]>, u64) = (None, range.start);
+        for space in spaces {
+            let pieces = place(space.pieces.start)..place(space.pieces.end);
+            let pieces = self.pieces.get(pieces).unwrap_or(&[]);
+            let after = pieces.partition_point(|piece| piece.start <= range.start);
+            let first = after.saturating_sub(1);
+            let pieces = pieces.get(first..).unwrap_or(&[]);
+            for (i, piece) in pieces.iter().take_while(|piece| piece.start < range.end).enumerate()
+            {
+                let next = pieces.get(i.saturating_add(1)).map_or(u64::MAX, |next| next.start);
+                let Some(owner) = self.owners.get(place(piece.owner)) else { continue };
+                let start = piece.start.max(range.start);
+                let end = owner.end().min(next).min(range.end);
+                let Some(symbol) = self.primary(owner).filter(|_| start < end) else { continue };
+                if name.is_some_and(|name| name != symbol.name) {
+                    return None;
+                }
+                name = Some(symbol.name);
+                if covered == start {
+                    covered = end;
+                }
+            }
+        }
+        Some((name.unwrap_or(&[]), covered == range.end))
     }
 
     /// The further names of this very owner, in table order.

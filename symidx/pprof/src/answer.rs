@@ -20,7 +20,8 @@ pub(crate) struct Answer<'i> {
 impl<'i> Answer<'i> {
     /// From the frames of a place. Where these are damaged, the symbol alone.
     pub(crate) fn of(frames: Frames<'i>, nameless: impl FnOnce() -> Unknown) -> Self {
-        let symbol = frames.symbol();
+        // Where it is damaged, so is the chain that needs it.
+        let symbol = frames.symbol().ok().flatten();
         let chain: Result<Vec<_>, _> = frames.map(|frame| frame.map(Part::from)).collect();
         let damaged = chain.is_err();
         let parts = chain.unwrap_or_else(|_| symbol.into_iter().map(Part::from).collect());

@@ -47,6 +47,9 @@ pub const LONG_COLUMN: u8 = u8::MAX;
 
 /// Bit of a node's link: its call is in another file than its caller's function.
 pub const LINK_FILE: u32 = 1;
+/// A root's line of this value: the symbols that cover its rows have its
+/// function's name, so that no reader has to look them up for it.
+pub const ROOT_IS_SYMBOL: u32 = 1;
 /// Most bytes of a node's fields between its head and its file; the inlines
 /// section ends with as many zeros.
 pub const NODE_FIELDS: usize = 16;

@@ -3,10 +3,12 @@
 //! Linear in the bytes of the sections, times at most [`MAX_FRAMES`] for the
 //! chains of nodes; no heap.
 
+use core::ops::Range;
+
 use crate::error::{Invariant, Violation};
 use crate::format::lines::{LineSpan, MAX_FRAMES, MAX_WINDOW_SHIFT, ROW_SHIFT};
-use crate::format::{ADDRESSES_SECTION, NONE, SectionId};
-use crate::lines::{OF_FUNCTION, Window};
+use crate::format::{ADDRESSES_SECTION, NONE, Record, Region, SectionId};
+use crate::lines::{Node, OF_FUNCTION, Window};
 use crate::open::{View, index};
 
 impl View<'_> {
@@ -91,17 +93,22 @@ impl View<'_> {
             if window == windows {
                 break;
             }
-            let bytes = self
+            let (bytes, len) = self
                 .window_bytes(span, window.into())
                 .ok_or_else(|| wrong(Invariant::WindowOrder))?;
-            if bytes.is_empty() {
+            if len == 0 {
                 continue;
             }
-            let parsed = Window::parse(bytes).ok_or_else(|| wrong(Invariant::WindowShape))?;
+            let parsed = Window::parse(bytes, len).ok_or_else(|| wrong(Invariant::WindowShape))?;
             if !self.window_is_sound(&parsed, span.shift.get()) {
                 return Err(wrong(Invariant::WindowShape));
             }
             self.verify_nodes(&parsed)?;
+            let from = u64::from(window).wrapping_shl(span.shift.get() & 63);
+            let size = span.size.get().saturating_sub(from);
+            let size = size.min(1u64.wrapping_shl(span.shift.get() & 63));
+            let start = span.base.get().saturating_add(from);
+            self.verify_roots(&parsed, span.section.get(), (start, size))?;
         }
         Ok(span.lines.get().saturating_add(at.into()))
     }
@@ -123,6 +130,77 @@ impl View<'_> {
         let known =
             window.files().filter(|&file| file != NONE).all(|file| index(file) < self.files.len());
         ascending && picked && known && window.has_all_long_values()
+    }
+
+    /// I31: every root that says so is of functions named as the symbols of its rows.
+    fn verify_roots(
+        &self,
+        window: &Window<'_>,
+        section: u32,
+        (start, size): (u64, u64),
+    ) -> Result<(), Violation> {
+        let mut starts = window.starts().iter().map(|&start| u64::from(start));
+        let mut from = Some(0);
+        for row in 0..window.row_count() {
+            let next = starts.next();
+            let (begin, end) = (from.unwrap_or(0), next.unwrap_or(size).min(size));
+            from = next;
+            let node = window.pick(row).and_then(|entry| window.node(entry)).flatten();
+            let Some((at, root)) = node.and_then(|node| self.root_of(node)) else { continue };
+            let within = start.saturating_add(begin)..start.saturating_add(end);
+            if root.is_symbol && !self.is_named(section, within, root.function) {
+                return Err(Violation {
+                    invariant: Invariant::NodeShape,
+                    section: Some(SectionId::INLINES),
+                    offset: at.into(),
+                    numbers: None,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Offset and node of the root that a node leads to.
+    fn root_of(&self, mut at: u32) -> Option<(u32, Node)> {
+        for _ in 0..MAX_FRAMES {
+            let node = self.node(at).ok()?;
+            match node.parent {
+                Some((parent, _)) => at = parent,
+                None => return Some((at, node)),
+            }
+        }
+        None
+    }
+
+    /// True when every symbol that covers an address of a range has the name of
+    /// the function.
+    fn is_named(&self, section: u32, range: Range<u64>, function: u32) -> bool {
+        let Ok(function) = self.function(function) else { return false };
+        let named = |address: u64| {
+            let found = match section {
+                NONE => self.find(address),
+                section => self.find_in_section(section, address),
+            };
+            found.is_ok_and(|found| found.symbol().is_none_or(|s| s.name() == function.name))
+        };
+        let key = |region: &Region| (region.section.get(), region.base.get());
+        let after = self.regions.partition_point(|region| key(region) <= (section, range.start));
+        let regions = self.regions.get(after.saturating_sub(1)..).unwrap_or(&[]);
+        // The first may be of the section before.
+        let regions = regions.iter().filter(|region| region.section.get() == section);
+        let regions = regions.take_while(|region| region.base.get() < range.end);
+        // Answers change where records start, and where symbols end.
+        let starts = regions.flat_map(|region| {
+            let first = index(region.first.get());
+            let end = first.saturating_add(index(region.count.get()));
+            let records = self.records.get(first..end).unwrap_or(&[]);
+            let base = region.base.get();
+            let address = move |record: &Record| base.saturating_add(record.start.get().into());
+            let first = records.partition_point(|record| address(record) <= range.start);
+            let behind = records.get(first..).unwrap_or(&[]).iter();
+            behind.map(address).take_while(|&address| address < range.end)
+        });
+        range.is_empty() || (named(range.start) && starts.into_iter().all(named))
     }
 
     /// I31: every entry of the window leads to a root.

@@ -202,7 +202,8 @@ impl Tally {
     }
 
     fn frames(&mut self, frames: Frames<'_>, sink: &mut Sink) {
-        let _ = frames.symbol().map(|symbol| symbol.id());
+        let symbol = frames.symbol();
+        let _ = self.take(symbol).flatten().map(|symbol| symbol.id());
         let mut count = 0;
         for frame in frames {
             count += 1;

@@ -107,7 +107,8 @@ fn open_symidx(artifact: &Path) -> Result<OpenedSymidx> {
 /// A corrupt index gives no frames; the check before the timing turns that into a difference.
 fn each_frame<'a>(index: &'a Index<'static>, addr: u64, mut f: impl FnMut(View<'a>)) {
     let Ok(frames) = index.frames(Svma(addr)) else { return };
-    for frame in frames.flatten() {
+    for frame in frames {
+        let Ok(frame) = frame else { break };
         let file = frame.file();
         f(View {
             function: frame.function().and_then(|name| name.as_bytes()).unwrap_or_default(),

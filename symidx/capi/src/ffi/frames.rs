@@ -146,7 +146,10 @@ impl Room<'_> {
         found: Result<Frames<'_>, symidx_status>,
     ) -> Outcome {
         let (symbol, frames, status) = match found {
-            Ok(found) => (found.symbol(), Some(found), SYMIDX_GAP),
+            Ok(found) => match found.symbol() {
+                Ok(symbol) => (symbol, Some(found), SYMIDX_GAP),
+                Err(corrupt) => (None, None, corrupt.into()),
+            },
             Err(status) => (None, None, status),
         };
         let value = match symbol {
