@@ -13,7 +13,7 @@ use std::fmt;
 /// profile.locations[0].address = 0x5555_0000_0212; // between two functions
 /// let report = Symbolizer::new().run(&mut profile, |_| Ok(&index));
 /// assert!(report.mappings[0].unknown.keys().eq(&[Unknown::Gap]));
-/// assert_eq!(Unknown::Gap.to_string(), "no symbol covers the address");
+/// assert_eq!(Unknown::Gap.to_string(), "no symbol covers this address");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +52,7 @@ impl fmt::Display for Unknown {
             Self::NotPlaced => "load address of the kernel or module not known",
             Self::NoSegment => "no segment holds the file offset",
             Self::Unnamed => "function without a name",
-            Self::Gap => "no symbol covers the address",
+            Self::Gap => symidx::UNCOVERED,
             Self::Corrupt => "index damaged",
         })
     }

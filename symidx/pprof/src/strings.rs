@@ -116,6 +116,11 @@ impl Strings {
         self.ends.len()
     }
 
+    /// Bytes of all texts together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// False: entry 0 is always there.
     ///
     /// ```
