@@ -147,7 +147,7 @@ fn finish(mut buffer: Buffer<'_>, mut length: Place<'_, usize>) -> Outcome {
 /// ```c
 /// symidx_symbol symbol = {.size = sizeof symbol};
 /// int32_t status = symidx_lookup(index, 0x400211, &symbol);
-/// printf("[%s]\n", symidx_strerror(status)); // prints [no symbol covers the address]
+/// printf("[%s]\n", symidx_strerror(status)); // prints [no symbol covers this address]
 /// ```
 ///
 /// Threads: any. Signals: yes. Lifetime: for ever.
