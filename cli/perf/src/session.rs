@@ -129,6 +129,11 @@ impl Session {
         self.processes.kernel_base().map(|base| (base.symbol.as_slice(), base.address))
     }
 
+    /// The first address of the kernel's mapping that holds one.
+    pub(crate) fn kernel_start(&self, ip: u64) -> Option<u64> {
+        self.processes.kernel().find(ip).map(|map| map.start)
+    }
+
     /// Goes to the next sample; false at the end.
     ///
     /// # Errors
@@ -193,11 +198,6 @@ impl<'a> Located<'a> {
     #[must_use]
     pub fn event(&self) -> Option<&'a crate::Event> {
         self.session.reader.header().events.get(self.sample.event)
-    }
-
-    /// The first address of the kernel's mapping that holds one.
-    pub(crate) fn kernel_start(&self, ip: u64) -> Option<u64> {
-        self.session.processes.kernel().find(ip).map(|map| map.start)
     }
 
     /// Where an address of this sample's thread lies.

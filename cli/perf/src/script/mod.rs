@@ -7,6 +7,7 @@ mod cache;
 mod fields;
 mod folded;
 mod json;
+mod late;
 mod shape;
 mod summary;
 mod text;
@@ -15,18 +16,21 @@ use std::io::{self, Write};
 
 use crate::dsos::DsoId;
 use crate::error::Error;
-use crate::names::{Answer, Names, Reason, Spelling};
+use crate::names::{Answer, Names, Outlook, Reason, Spelling};
 use crate::session::{Located, Place, Session};
 
 use cache::{Cache, Key};
 pub use fields::Fields;
 use folded::Folded;
+use late::{Late, Waiting};
 use shape::{Shape, folded_name};
 pub use summary::{DsoReport, Summary};
 use summary::{Tally, outcome};
 
-/// Written once the buffer holds so many bytes.
+/// Written once the buffer holds so many bytes; text is kept longer, until names for many
+/// frames can be looked up together.
 const FULL: usize = 256 * 1024;
+const FULL_TEXT: usize = 1280 * 1024;
 /// The memory is looked at, and the caller told, every so many samples.
 const SAMPLES: u64 = 1024;
 
@@ -108,14 +112,19 @@ pub fn script(
     out: &mut dyn Write,
     mut watch: impl FnMut(&Session),
 ) -> Result<Summary, ScriptError> {
+    let is_text = options.format == Format::Text;
+    let full = if is_text { FULL_TEXT } else { FULL };
     let mut writer = Writer {
         options: *options,
         spelling: Spelling::new(options.demangle),
         names,
-        cache: Cache::new(20),
-        symbols: Cache::new(20),
+        cache: Cache::new(14, 20),
+        // In the order of their addresses those of one symbol come one after another.
+        symbols: if is_text { Cache::new(6, 16) } else { Cache::new(14, 20) },
         tally: Tally::default(),
-        buffer: Vec::with_capacity(FULL.saturating_add(FULL >> 2)),
+        buffer: Vec::with_capacity(full.saturating_add(FULL >> 2)),
+        full,
+        late: Late::default(),
         frame: Vec::new(),
         stack: Vec::new(),
         ends: Vec::new(),
@@ -136,7 +145,7 @@ pub fn script(
         writer.sample(&located, session, out).map_err(ScriptError::Write)?;
     }
     writer.folded.finish(&mut writer.buffer).map_err(ScriptError::Write)?;
-    out.write_all(&writer.buffer).and_then(|()| out.flush()).map_err(ScriptError::Write)?;
+    writer.write(session, out).and_then(|()| out.flush()).map_err(ScriptError::Write)?;
     watch(session);
     Ok(writer.tally.finish(session, writer.names))
 }
@@ -151,6 +160,10 @@ struct Writer<'n> {
     symbols: Cache,
     tally: Tally,
     buffer: Vec<u8>,
+    /// Written once it holds so many bytes.
+    full: usize,
+    /// Frames of it whose texts are not made yet.
+    late: Late,
     /// The text of one frame.
     frame: Vec<u8>,
     /// The texts of one stack, and where each ends.
@@ -170,28 +183,127 @@ impl Writer<'_> {
     ) -> io::Result<()> {
         self.tally.sample();
         match self.options.format {
-            Format::Text => self.text(located, session),
+            Format::Text => self.text(located, session, out)?,
             Format::Json => self.json(located, session),
             Format::Folded => self.folded(located, session)?,
         }
-        if self.buffer.len() >= FULL {
-            out.write_all(&self.buffer)?;
-            self.buffer.clear();
+        if self.buffer.len() >= self.full {
+            self.write(session, out)?;
         }
         Ok(())
     }
 
-    fn text(&mut self, located: &Located<'_>, session: &Session) {
+    /// Makes the texts of the frames that wait, and writes all there is.
+    fn write(&mut self, session: &Session, out: &mut dyn Write) -> io::Result<()> {
+        let mut late = std::mem::take(&mut self.late);
+        self.names.in_order(true);
+        let mut counts: Vec<(DsoId, u8)> = Vec::new();
+        late.make(
+            |frame, made| {
+                let start = made.len();
+                let outcome = self.frame_of(frame, made, session);
+                let key = key_of(frame.ip, Some(frame.place), frame.alone);
+                self.cache.keep(key, made.get(start..).unwrap_or(&[]), outcome);
+                outcome
+            },
+            |frame, outcome| {
+                if outcome != 0 {
+                    counts.push((frame.place.dso, outcome));
+                }
+            },
+        );
+        self.names.in_order(false);
+        counts.iter().for_each(|&(dso, outcome)| self.tally.outcome(Some(dso), outcome));
+        let buffer = std::mem::take(&mut self.buffer);
+        let written = late.write(&buffer, out, |frame, text| {
+            let outcome = self.frame_of(frame, text, session);
+            self.tally.outcome(Some(frame.place.dso), outcome);
+        });
+        (self.buffer, self.late) = (buffer, late);
+        self.buffer.clear();
+        written
+    }
+
+    fn frame_of(&mut self, frame: &Waiting, text: &mut Vec<u8>, session: &Session) -> u8 {
+        outcome(self.frame(text, frame.ip, Some(frame.place), frame.alone, session))
+    }
+
+    fn text(
+        &mut self,
+        located: &Located<'_>,
+        session: &Session,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let fields = self.options.fields;
         let chain = located.sample.chain.is_some();
         text::start(&mut self.buffer, located, &fields, self.named, chain);
         if fields.ip {
             self.buffer.push(if chain { b'\n' } else { b' ' });
             for (ip, place) in located.frames(self.options.max_stack) {
-                self.append(ip, place, !chain, located, session);
+                if self.late.is_full() || self.buffer.len() >= self.full {
+                    self.write(session, out)?;
+                }
+                self.append_late(ip, place, !chain, session);
             }
         }
         self.buffer.push(b'\n');
+        Ok(())
+    }
+
+    /// Appends the text of one address if that needs no look into an index; else it waits.
+    #[inline]
+    fn append_late(&mut self, ip: u64, place: Option<Place>, alone: bool, session: &Session) {
+        let dso = place.and_then(|place| session.dsos().get(place.dso.number()));
+        let outlook = match (place, dso) {
+            (Some(place), Some(dso)) => self.names.outlook(place, dso, session),
+            _ => Outlook::Unknown(Reason::Unmapped),
+        };
+        let owner = place.map(|place| place.dso);
+        match (outlook, place) {
+            (Outlook::Index, Some(place)) => {
+                if let Some((text, outcome)) = self.cache.find(key_of(ip, Some(place), alone)) {
+                    self.buffer.extend_from_slice(text);
+                    self.tally.frame(owner, outcome);
+                    return;
+                }
+                self.late.push(place, ip, alone, self.buffer.len());
+                self.tally.late_frame(owner);
+            }
+            (Outlook::Unknown(reason), _) => {
+                let mut buffer = std::mem::take(&mut self.buffer);
+                self.shape(&mut buffer, ip, place, alone, dso).unknown(reason);
+                self.buffer = buffer;
+                self.tally.frame(owner, outcome(Some(reason)));
+            }
+            (Outlook::Whole | Outlook::Index, _) => {
+                let mut buffer = std::mem::take(&mut self.buffer);
+                let reason = self.frame(&mut buffer, ip, place, alone, session);
+                self.buffer = buffer;
+                self.tally.frame(owner, outcome(reason));
+            }
+        }
+    }
+
+    /// The text of an address in the making.
+    #[inline]
+    fn shape<'s>(
+        &'s mut self,
+        out: &'s mut Vec<u8>,
+        ip: u64,
+        place: Option<Place>,
+        alone: bool,
+        dso: Option<&'s crate::Dso>,
+    ) -> Shape<'s> {
+        Shape {
+            out,
+            options: &self.options,
+            spelling: &mut self.spelling,
+            alone,
+            address: shown(ip, place, dso, alone),
+            ip,
+            place,
+            dso: dso.map_or(b"[unknown]", |dso| &dso.name),
+        }
     }
 
     fn json(&mut self, located: &Located<'_>, session: &Session) {
@@ -215,7 +327,7 @@ impl Writer<'_> {
         buffer.extend_from_slice(b",\"frames\":[");
         let before = self.buffer.len();
         for (ip, place) in located.frames(self.options.max_stack) {
-            self.append(ip, place, false, located, session);
+            self.append(ip, place, false, session);
         }
         // Each frame ends in a comma.
         if self.buffer.len() > before {
@@ -229,7 +341,7 @@ impl Writer<'_> {
         let whole = std::mem::take(&mut self.buffer);
         self.ends.clear();
         for (ip, place) in located.frames(self.options.max_stack) {
-            self.append(ip, place, false, located, session);
+            self.append(ip, place, false, session);
             self.ends.push(self.buffer.len());
         }
         let frames = std::mem::replace(&mut self.buffer, whole);
@@ -256,7 +368,6 @@ impl Writer<'_> {
         ip: u64,
         place: Option<Place>,
         alone: bool,
-        located: &Located<'_>,
         session: &Session,
     ) {
         let key = key_of(ip, place, alone);
@@ -268,7 +379,7 @@ impl Writer<'_> {
         }
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
-        let reason = self.frame(&mut frame, ip, place, alone, located, session);
+        let reason = self.frame(&mut frame, ip, place, alone, session);
         let outcome = outcome(reason);
         self.cache.keep(key, &frame, outcome);
         self.buffer.extend_from_slice(&frame);
@@ -284,10 +395,9 @@ impl Writer<'_> {
         ip: u64,
         place: Option<Place>,
         alone: bool,
-        located: &Located<'_>,
         session: &Session,
     ) -> Option<Reason> {
-        let dso = place.and_then(|place| located.dso(place.dso));
+        let dso = place.and_then(|place| session.dsos().get(place.dso.number()));
         let answer = match (place, dso) {
             (Some(place), Some(dso)) => self.names.find(place, dso, session),
             _ => Answer::Unknown(Reason::Unmapped),
@@ -297,11 +407,7 @@ impl Writer<'_> {
             options: &self.options,
             spelling: &mut self.spelling,
             alone,
-            // perf shows where in the file an address of a file is.
-            address: match (place, dso) {
-                (Some(place), Some(dso)) if !alone && is_of_user(dso) => place.address,
-                _ => ip,
-            },
+            address: shown(ip, place, dso, alone),
             ip,
             place,
             dso: dso.map_or(b"[unknown]", |dso| &dso.name),
@@ -325,7 +431,7 @@ impl Writer<'_> {
                 None
             }
             Answer::Whole(address) => {
-                let start = located.kernel_start(ip).unwrap_or(address);
+                let start = session.kernel_start(ip).unwrap_or(address);
                 let name: &[u8] = dso.map_or(&[], |dso| &dso.name);
                 shape.function(name, address.wrapping_sub(start), &[]);
                 None
@@ -335,6 +441,14 @@ impl Writer<'_> {
                 Some(reason)
             }
         }
+    }
+}
+
+/// The address that is shown: perf shows where in the file an address of a file is.
+fn shown(ip: u64, place: Option<Place>, dso: Option<&crate::Dso>, alone: bool) -> u64 {
+    match (place, dso) {
+        (Some(place), Some(dso)) if !alone && is_of_user(dso) => place.address,
+        _ => ip,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The text of one address, in each of the forms.
 //!
 //! In: an address, where it lies, what it is called. Out: bytes appended to a buffer.
-//! Made once per address while the cache holds it.
+//! Made once per address while a cache holds it.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -128,8 +128,10 @@ impl<'s> Shape<'s> {
             Format::Text => {
                 if self.options.fields.dso {
                     self.out.extend_from_slice(b" (");
-                    let dso = self.dso_name();
-                    self.out.extend_from_slice(&dso);
+                    match self.place {
+                        Some(place) if place.dso == DsoId::JIT => map_name(self.out, place.pid),
+                        _ => self.out.extend_from_slice(self.dso),
+                    }
                     self.out.push(b')');
                 }
                 if !self.alone {
@@ -156,7 +158,9 @@ impl<'s> Shape<'s> {
     fn dso_name(&self) -> Cow<'s, [u8]> {
         match self.place {
             Some(place) if place.dso == DsoId::JIT => {
-                Cow::Owned(format!("/tmp/perf-{}.map", place.pid).into_bytes())
+                let mut name = Vec::new();
+                map_name(&mut name, place.pid);
+                Cow::Owned(name)
             }
             _ => Cow::Borrowed(self.dso),
         }
@@ -173,6 +177,17 @@ impl<'s> Shape<'s> {
         };
         functions.map(spell).collect()
     }
+}
+
+/// The file that names the run-time code of a process.
+fn map_name(out: &mut Vec<u8>, pid: i32) {
+    out.extend_from_slice(b"/tmp/perf-");
+    match u64::try_from(pid) {
+        Ok(pid) => text::decimal(out, pid, 0, b' '),
+        // Writing to memory cannot fail.
+        Err(_) => drop(write!(out, "{pid}")),
+    }
+    out.extend_from_slice(b".map");
 }
 
 /// A name in a folded stack: `;` separates, and lines end.
