@@ -43,6 +43,20 @@ pub struct Session {
     counts: Counts,
 }
 
+/// Records that are no samples gone through at once.
+const RECORDS: usize = 2048;
+
+/// Where [`Session::advance`] went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A sample.
+    Sample,
+    /// Nowhere yet: memory may be looked at.
+    Pause,
+    /// The end.
+    End,
+}
+
 /// What went by besides samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -139,7 +153,22 @@ impl Session {
     /// # Errors
     /// As [`Reader::next_record`].
     pub fn next_sample(&mut self) -> Result<bool, Error> {
-        while self.reader.step()? {
+        loop {
+            match self.advance()? {
+                Step::Sample => return Ok(true),
+                Step::Pause => {}
+                Step::End => return Ok(false),
+            }
+        }
+    }
+
+    /// Goes to the next sample, or through so many other records that memory may have
+    /// grown by them.
+    pub(crate) fn advance(&mut self) -> Result<Step, Error> {
+        for _ in 0..RECORDS {
+            if !self.reader.step()? {
+                return Ok(Step::End);
+            }
             let Some(record) = self.reader.record() else { continue };
             let header = self.reader.header();
             let count = |count: &mut u64, by| *count = count.saturating_add(by);
@@ -151,7 +180,7 @@ impl Session {
                     }
                     self.processes.seen(sample.pid, sample.tid);
                     count(&mut self.counts.samples, 1);
-                    return Ok(true);
+                    return Ok(Step::Sample);
                 }
                 Record::Mmap(mmap) => self.processes.mmap(&mmap, header, &mut self.dsos),
                 Record::Comm(comm) => self.processes.comm_record(&comm),
@@ -165,7 +194,7 @@ impl Session {
                 Record::Other(_) => {}
             }
         }
-        Ok(false)
+        Ok(Step::Pause)
     }
 
     /// The sample that [`Session::next_sample`] went to.

@@ -33,6 +33,9 @@ use spelling::shows_versions;
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
 
+/// Bytes of an index for each lookup up to which lookups are dense: about what one reads.
+const READ: u64 = 4096;
+
 /// Where names come from.
 #[derive(Debug, Default)]
 pub struct NameOptions {
@@ -78,6 +81,8 @@ pub struct Names {
     excluded: Vec<bool>,
     bytes: u64,
     resident: Resident,
+    /// The last addresses in order were that many.
+    was_dense: bool,
 }
 
 #[derive(Debug, Default)]
@@ -148,6 +153,7 @@ impl Names {
             excluded: Vec::new(),
             bytes: 0,
             resident: Resident::new(),
+            was_dense: false,
         }
     }
 
@@ -244,10 +250,18 @@ impl Names {
         }
     }
 
-    /// Says that the addresses that come are in order, or no longer: then much less of the
-    /// indexes need be resident.
-    pub(crate) fn in_order(&mut self, yes: bool) {
-        self.resident.in_order(yes);
+    /// Says that so many addresses come in order. Where they are so many that most pages of
+    /// the indexes are needed once, few need be resident at a time.
+    pub(crate) fn in_order(&mut self, addresses: usize) {
+        let read = u64::try_from(addresses).unwrap_or(u64::MAX).saturating_mul(READ);
+        let is_dense = read > self.bytes;
+        self.resident.in_order(is_dense || self.was_dense);
+        self.was_dense = is_dense;
+    }
+
+    /// Says that addresses come in any order.
+    pub(crate) fn in_any_order(&mut self) {
+        self.resident.in_order(false);
     }
 
     /// Opens what an address needs.

@@ -32,9 +32,9 @@ fn mappings_stay_within_their_bound_whoever_has_them() {
         processes.mmap(&mmap(3, start, CpuMode::User), &header, &mut dsos);
         processes.mmap(&mmap(-1, start, CpuMode::Kernel), &header, &mut dsos);
     }
-    let user = processes.user(3, 3).map_or(0, Maps::owned);
+    let user = processes.user(3, 3).map_or(0, |maps| maps.owned(LIST));
     assert!((1..=MOST_MAPS).contains(&user), "{user}");
-    assert_eq!(processes.kernel.owned(), MOST_KERNEL);
+    assert_eq!(processes.kernel.owned(0), MOST_KERNEL);
     assert!(processes.forgotten > 0);
 }
 
@@ -83,8 +83,18 @@ fn mappings_that_are_shared_count_when_others_are_forgotten() {
     let shared = all.processes.get(&1).map(|process| process.maps.clone());
     all.set_maps(2, shared.unwrap_or_default());
     all.forget_maps();
-    assert_eq!(all.maps, 10);
+    assert_eq!(all.maps, 10 + LIST);
     all.change_maps(1, |maps| *maps = Maps::default());
     all.change_maps(2, |maps| *maps = Maps::default());
     assert_eq!(all.maps, 0);
+}
+
+#[test]
+fn names_of_any_length_are_kept() {
+    assert_eq!(Name::None.bytes(), None);
+    for length in [0, 1, 14, 15, 16, LONGEST_COMM] {
+        let name = vec![b'n'; length];
+        assert_eq!(Name::new(&name).bytes(), Some(name.as_slice()));
+        assert_eq!(matches!(Name::new(&name), Name::Long(_)), length > 15);
+    }
 }

@@ -32,7 +32,13 @@ pub(super) struct Cache {
     room: usize,
     /// Bytes ever written.
     end: u64,
+    /// Texts that were found, and that were offered, since both were halved last.
+    hits: u32,
+    offered: u32,
 }
+
+/// Of texts that hardly ever come again one in so many is kept.
+const FEW: u32 = 16;
 
 impl Cache {
     /// A cache of `1 << slots` texts with `1 << log` bytes.
@@ -43,7 +49,7 @@ impl Cache {
         // Zeroes that were never written take no memory.
         let shift = u64::BITS.saturating_sub(slots);
         let slots = vec![empty; 1usize.wrapping_shl(slots)];
-        Self { slots, shift, text: vec![0; room], room, end: 0 }
+        Self { slots, shift, text: vec![0; room], room, end: 0, hits: 0, offered: 0 }
     }
 
     /// The text of an address and what became of it.
@@ -59,6 +65,25 @@ impl Cache {
         let start = self.position(slot.at);
         let end = start.checked_add(usize::try_from(slot.length).ok()?)?;
         Some((self.text.get(start..end)?, slot.outcome))
+    }
+
+    /// Counts a text that was found.
+    #[inline]
+    pub(super) fn hit(&mut self) {
+        self.hits = self.hits.saturating_add(1);
+    }
+
+    /// Whether to keep a new text: all of them where one among eight was found lately, else
+    /// a few, to see whether that changes.
+    #[inline]
+    pub(super) fn is_worth_it(&mut self) -> bool {
+        self.offered = self.offered.saturating_add(1);
+        if self.offered >= 1 << 14 {
+            (self.hits, self.offered) = (self.hits >> 1, self.offered >> 1);
+        }
+        self.hits >= self.offered >> 3
+            || self.offered < 1 << 12
+            || self.offered.is_multiple_of(FEW)
     }
 
     /// The slot that a new text of a key goes to: its own, else the older of the two.

@@ -17,7 +17,7 @@ use std::io::{self, Write};
 use crate::dsos::DsoId;
 use crate::error::Error;
 use crate::names::{Answer, Names, Outlook, Reason, Spelling};
-use crate::session::{Located, Place, Session};
+use crate::session::{Located, Place, Session, Step};
 
 use cache::{Cache, Key};
 pub use fields::Fields;
@@ -30,9 +30,13 @@ use summary::{Tally, outcome};
 /// Written once the buffer holds so many bytes; text is kept longer, until names for many
 /// frames can be looked up together.
 const FULL: usize = 256 * 1024;
-const FULL_TEXT: usize = 1280 * 1024;
+const FULL_TEXT: usize = 1984 * 1024;
 /// The memory is looked at, and the caller told, every so many samples.
 const SAMPLES: u64 = 1024;
+
+/// Anonymous memory above which the job takes less for itself: a recording may need the
+/// rest, up to [`crate::ANONYMOUS_BYTES`], for its processes before it is looked at again.
+const NEAR: u64 = 7424 << 10;
 
 /// How samples are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,15 +136,24 @@ pub fn script(
         named: 0,
     };
     let mut number = 0u64;
-    while session.next_sample()? {
-        let Some(located) = session.sample() else { continue };
-        if number.is_multiple_of(SAMPLES) {
-            writer.tally.look();
+    loop {
+        let step = session.advance()?;
+        if step == Step::End {
+            break;
+        }
+        if step == Step::Pause || number.is_multiple_of(SAMPLES) {
+            if writer.tally.look() > NEAR {
+                writer.save_memory(session, out).map_err(ScriptError::Write)?;
+            }
             watch(session);
             // In a pipe the names of events come late.
             let events = &session.reader().header().events;
             writer.named = events.iter().map(|event| event.name.len()).max().unwrap_or(0);
         }
+        if step == Step::Pause {
+            continue;
+        }
+        let Some(located) = session.sample() else { continue };
         number = number.saturating_add(1);
         writer.sample(&located, session, out).map_err(ScriptError::Write)?;
     }
@@ -193,39 +206,61 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Makes the texts of the frames that wait, and writes all there is.
+    /// Writes all there is, and does with less from now on.
+    fn save_memory(&mut self, session: &Session, out: &mut dyn Write) -> io::Result<()> {
+        self.write(session, out)?;
+        self.full = (self.full >> 1).max(FULL >> 1);
+        self.buffer.shrink_to(self.full.saturating_add(FULL >> 2));
+        self.late.shrink();
+        if self.full < FULL {
+            self.cache = Cache::new(10, 16);
+            self.symbols = Cache::new(6, 16);
+        }
+        Ok(())
+    }
+
+    /// Names the frames that wait, and writes all there is.
     fn write(&mut self, session: &Session, out: &mut dyn Write) -> io::Result<()> {
         let mut late = std::mem::take(&mut self.late);
-        self.names.in_order(true);
-        let mut counts: Vec<(DsoId, u8)> = Vec::new();
-        late.make(
-            |frame, made| {
-                let start = made.len();
-                let outcome = self.frame_of(frame, made, session);
-                let key = key_of(frame.ip, Some(frame.place), frame.alone);
-                self.cache.keep(key, made.get(start..).unwrap_or(&[]), outcome);
-                outcome
-            },
-            |frame, outcome| {
-                if outcome != 0 {
-                    counts.push((frame.place.dso, outcome));
-                }
-            },
-        );
-        self.names.in_order(false);
-        counts.iter().for_each(|&(dso, outcome)| self.tally.outcome(Some(dso), outcome));
+        self.names.in_order(late.len());
+        late.make(|frame, made| {
+            // What stands between the address and the DSO.
+            let place = Some(frame.place);
+            outcome(self.frame(made, frame.ip, place, frame.alone, true, session))
+        });
+        self.names.in_any_order();
         let buffer = std::mem::take(&mut self.buffer);
-        let written = late.write(&buffer, out, |frame, text| {
-            let outcome = self.frame_of(frame, text, session);
-            self.tally.outcome(Some(frame.place.dso), outcome);
+        let written = late.write(&buffer, out, |frame, name, text| {
+            self.finish(frame, name, text, session);
         });
         (self.buffer, self.late) = (buffer, late);
         self.buffer.clear();
         written
     }
 
-    fn frame_of(&mut self, frame: &Waiting, text: &mut Vec<u8>, session: &Session) -> u8 {
-        outcome(self.frame(text, frame.ip, Some(frame.place), frame.alone, session))
+    /// Appends the text of a frame that waited.
+    fn finish(
+        &mut self,
+        frame: &Waiting,
+        name: Option<(&[u8], u8)>,
+        out: &mut Vec<u8>,
+        session: &Session,
+    ) {
+        let (ip, place, alone) = (frame.ip, Some(frame.place), frame.alone);
+        let start = out.len();
+        let outcome = match name {
+            Some((name, outcome)) => {
+                let dso = session.dsos().get(frame.place.dso.number());
+                self.shape(out, ip, place, alone, dso).around(name);
+                outcome
+            }
+            None => outcome(self.frame(out, ip, place, alone, false, session)),
+        };
+        self.tally.outcome(Some(frame.place.dso), outcome);
+        if self.cache.is_worth_it() {
+            let text = out.get(start..).unwrap_or(&[]);
+            self.cache.keep(key_of(ip, place, alone), text, outcome);
+        }
     }
 
     fn text(
@@ -264,6 +299,7 @@ impl Writer<'_> {
                 if let Some((text, outcome)) = self.cache.find(key_of(ip, Some(place), alone)) {
                     self.buffer.extend_from_slice(text);
                     self.tally.frame(owner, outcome);
+                    self.cache.hit();
                     return;
                 }
                 self.late.push(place, ip, alone, self.buffer.len());
@@ -277,7 +313,7 @@ impl Writer<'_> {
             }
             (Outlook::Whole | Outlook::Index, _) => {
                 let mut buffer = std::mem::take(&mut self.buffer);
-                let reason = self.frame(&mut buffer, ip, place, alone, session);
+                let reason = self.frame(&mut buffer, ip, place, alone, false, session);
                 self.buffer = buffer;
                 self.tally.frame(owner, outcome(reason));
             }
@@ -299,6 +335,7 @@ impl Writer<'_> {
             options: &self.options,
             spelling: &mut self.spelling,
             alone,
+            bare: false,
             address: shown(ip, place, dso, alone),
             ip,
             place,
@@ -379,7 +416,7 @@ impl Writer<'_> {
         }
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
-        let reason = self.frame(&mut frame, ip, place, alone, session);
+        let reason = self.frame(&mut frame, ip, place, alone, false, session);
         let outcome = outcome(reason);
         self.cache.keep(key, &frame, outcome);
         self.buffer.extend_from_slice(&frame);
@@ -387,7 +424,8 @@ impl Writer<'_> {
         self.frame = frame;
     }
 
-    /// Writes the text of one address; says why it has no name.
+    /// Writes the text of one address, or only what is `bare` of address and DSO; says why it
+    /// has no name.
     #[cold]
     fn frame(
         &mut self,
@@ -395,6 +433,7 @@ impl Writer<'_> {
         ip: u64,
         place: Option<Place>,
         alone: bool,
+        bare: bool,
         session: &Session,
     ) -> Option<Reason> {
         let dso = place.and_then(|place| session.dsos().get(place.dso.number()));
@@ -407,6 +446,7 @@ impl Writer<'_> {
             options: &self.options,
             spelling: &mut self.spelling,
             alone,
+            bare,
             address: shown(ip, place, dso, alone),
             ip,
             place,

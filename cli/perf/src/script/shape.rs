@@ -20,6 +20,8 @@ pub(super) struct Shape<'s> {
     pub(super) options: &'s ScriptOptions,
     pub(super) spelling: &'s mut Spelling,
     pub(super) alone: bool,
+    /// Without the address in front and whose code it is behind.
+    pub(super) bare: bool,
     /// The address as shown.
     pub(super) address: u64,
     pub(super) ip: u64,
@@ -56,8 +58,11 @@ impl<'s> Shape<'s> {
             }
             return;
         }
+        let mut bare = self.bare;
         for name in inlined {
-            self.start();
+            if !std::mem::take(&mut bare) {
+                self.start();
+            }
             if self.options.format == Format::Json {
                 self.out.extend_from_slice(b",\"symbol\":");
                 json::string(self.out, name);
@@ -70,8 +75,17 @@ impl<'s> Shape<'s> {
             }
             self.out.extend_from_slice(b" (inlined)\n");
         }
-        self.start();
+        if !bare {
+            self.start();
+        }
         self.named(name, Some(offset));
+    }
+
+    /// What was made bare, now with the rest.
+    pub(super) fn around(&mut self, name: &[u8]) {
+        self.start();
+        self.out.extend_from_slice(name);
+        self.end();
     }
 
     fn named(&mut self, name: &[u8], offset: Option<u64>) {
@@ -87,7 +101,9 @@ impl<'s> Shape<'s> {
                         text::hex(self.out, offset, 0);
                     }
                 }
-                self.end();
+                if !self.bare {
+                    self.end();
+                }
             }
             Format::Json => {
                 self.out.extend_from_slice(b",\"symbol\":");
@@ -102,7 +118,9 @@ impl<'s> Shape<'s> {
     }
 
     pub(super) fn unknown(&mut self, reason: Reason) {
-        self.start();
+        if !self.bare {
+            self.start();
+        }
         match self.options.format {
             Format::Text => self.named(b"[unknown]", None),
             Format::Json => {

@@ -118,9 +118,11 @@ impl Tally {
         }
     }
 
-    /// Looks at how much memory there is.
-    pub(super) fn look(&mut self) {
-        self.peak = self.peak.max(anonymous::bytes());
+    /// Looks at how much anonymous memory there is.
+    pub(super) fn look(&mut self) -> u64 {
+        let now = anonymous::bytes();
+        self.peak = self.peak.max(now);
+        now
     }
 
     pub(super) fn finish(mut self, session: &crate::Session, names: &Names) -> Summary {
