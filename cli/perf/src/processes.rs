@@ -15,9 +15,9 @@ use crate::record::{Comm, Ksymbol, Mmap, Task};
 
 /// Threads that have ended and are still known.
 const MOST_DEAD: usize = 256;
-/// Threads in all; beyond it everything about threads is forgotten. As many as hash
-/// tables of 2^15 places hold: with one more they double.
-const MOST_THREADS: usize = (1 << 15) - (1 << 12);
+/// Threads in all, and processes; beyond it those of the processes longest unused go. As
+/// many as hash tables of 2^14 places hold: with one more they double.
+const MOST_THREADS: usize = (1 << 14) - (1 << 11);
 /// Mappings of processes in all; beyond it those of the processes longest unused go. A list
 /// of them takes the memory of so many more.
 const MOST_MAPS: usize = 1 << 16;
@@ -138,8 +138,8 @@ impl Processes {
 
     fn thread(&mut self, pid: i32, tid: i32) -> &mut Thread {
         if !self.threads.contains_key(&tid) {
-            if self.threads.len() >= MOST_THREADS {
-                self.forget_all();
+            if self.threads.len().max(self.processes.len()) >= MOST_THREADS {
+                self.forget_threads();
             }
             let pid = if pid == -1 { tid } else { pid };
             let process = self.processes.entry(pid).or_default();
@@ -275,22 +275,38 @@ impl Processes {
         }
     }
 
-    /// More threads than any machine has.
-    fn forget_all(&mut self) {
+    /// Forgets the half of the processes that were not seen for longest, with their
+    /// threads; the names of all threads where the other half has most of them.
+    fn forget_threads(&mut self) {
         self.forgotten = self.forgotten.saturating_add(1);
-        self.threads.clear();
-        self.processes.clear();
+        let half = self.long_unused();
+        self.processes.retain(|_, process| process.used >= half);
+        if self.processes.len() > MOST_THREADS * 3 / 4 {
+            // None was seen at all, or all at once.
+            self.processes.clear();
+        }
+        let processes = &self.processes;
+        self.threads.retain(|_, thread| processes.contains_key(&thread.pid));
+        if self.threads.len() > MOST_THREADS >> 1 {
+            self.threads.clear();
+            self.processes.values_mut().for_each(|process| process.threads = 0);
+        }
         self.dead.clear();
-        self.maps = 0;
+        self.maps = self.processes.values().map(|process| process.maps.owned(LIST)).sum();
+    }
+
+    /// When the half of the processes that were not seen for longest were seen last.
+    fn long_unused(&self) -> u64 {
+        let mut used: Vec<u64> = self.processes.values().map(|process| process.used).collect();
+        used.sort_unstable();
+        used.get(used.len() >> 1).copied().unwrap_or(u64::MAX)
     }
 
     /// Takes the mappings from the half of the processes that were not seen for longest;
     /// from all where the other half has most of them.
     fn forget_maps(&mut self) {
         self.forgotten = self.forgotten.saturating_add(1);
-        let mut used: Vec<u64> = self.processes.values().map(|process| process.used).collect();
-        used.sort_unstable();
-        let half = used.get(used.len() >> 1).copied().unwrap_or(u64::MAX);
+        let half = self.long_unused();
         for process in self.processes.values_mut().filter(|process| process.used <= half) {
             process.maps = Maps::default();
         }

@@ -41,10 +41,12 @@ pub struct Session {
     processes: Processes,
     dsos: Dsos,
     counts: Counts,
+    /// Records that were no samples since [`Step::Pause`].
+    others: u32,
 }
 
-/// Records that are no samples gone through at once.
-const RECORDS: usize = 2048;
+/// Records that are no samples between two looks at the memory.
+const RECORDS: u32 = 2048;
 
 /// Where [`Session::advance`] went to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +108,7 @@ impl Session {
             processes: Processes::default(),
             dsos: Dsos::new(),
             counts: Counts::default(),
+            others: 0,
         }
     }
 
@@ -165,7 +168,7 @@ impl Session {
     /// Goes to the next sample, or through so many other records that memory may have
     /// grown by them.
     pub(crate) fn advance(&mut self) -> Result<Step, Error> {
-        for _ in 0..RECORDS {
+        while self.others < RECORDS {
             if !self.reader.step()? {
                 return Ok(Step::End);
             }
@@ -182,6 +185,9 @@ impl Session {
                     count(&mut self.counts.samples, 1);
                     return Ok(Step::Sample);
                 }
+                _ => self.others = self.others.saturating_add(1),
+            }
+            match record {
                 Record::Mmap(mmap) => self.processes.mmap(&mmap, header, &mut self.dsos),
                 Record::Comm(comm) => self.processes.comm_record(&comm),
                 Record::Fork(task) => self.processes.fork(&task),
@@ -191,9 +197,10 @@ impl Session {
                     self.processes.ksymbol(&symbol, &mut self.dsos);
                 }
                 Record::Lost(lost) => count(&mut self.counts.lost, lost),
-                Record::Other(_) => {}
+                Record::Sample(_) | Record::Other(_) => {}
             }
         }
+        self.others = 0;
         Ok(Step::Pause)
     }
 

@@ -156,7 +156,7 @@ impl Read for Flood {
     }
 }
 
-/// A million processes took 8.3 MiB: more than the bound, though each was bounded.
+/// A million processes took 8.3 MiB: more than the bound, though all that grew had one.
 fn flood() {
     let mut session = Session::new(Reader::from_stream(Flood::new(200_000)).unwrap());
     let mut names = Names::new(NameOptions::default());

@@ -98,3 +98,35 @@ fn names_of_any_length_are_kept() {
         assert_eq!(matches!(Name::new(&name), Name::Long(_)), length > 15);
     }
 }
+
+/// All of them were forgotten, also those with a sample a moment ago.
+#[test]
+fn past_the_bound_the_threads_unseen_for_longest_are_forgotten() {
+    let header = Header::new(Endianness::LittleEndian, true);
+    let (mut all, mut dsos) = (Processes::default(), Dsos::new());
+    all.mmap(&mmap(1, 0x1000, CpuMode::User), &header, &mut dsos);
+    for pid in 2..100_000 {
+        all.comm_record(&Comm { pid, tid: pid, name: b"name", exec: false });
+        all.seen(1, 1);
+        assert!(all.threads.len().max(all.processes.len()) <= MOST_THREADS);
+    }
+    assert!(all.user(1, 1).is_some_and(|maps| maps.find(0x1000).is_some()));
+    assert_eq!(all.comm(99_999), Some(b"name".as_slice()));
+    assert_eq!(all.comm(2), None);
+    assert!(all.forgotten > 0);
+}
+
+/// One process with more threads than are kept keeps its mappings.
+#[test]
+fn names_of_threads_go_before_the_mappings_of_their_process() {
+    let header = Header::new(Endianness::LittleEndian, true);
+    let (mut all, mut dsos) = (Processes::default(), Dsos::new());
+    all.mmap(&mmap(7, 0x1000, CpuMode::User), &header, &mut dsos);
+    all.comm_record(&Comm { pid: 1, tid: 1, name: b"old", exec: false });
+    for tid in 8..50_000 {
+        all.comm_record(&Comm { pid: 7, tid, name: b"name", exec: false });
+        all.seen(7, tid);
+    }
+    assert!(all.user(7, 49_999).is_some_and(|maps| maps.find(0x1000).is_some()));
+    assert!(all.threads.len() <= MOST_THREADS);
+}

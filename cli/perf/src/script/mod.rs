@@ -30,13 +30,13 @@ use summary::{Tally, outcome};
 /// Written once the buffer holds so many bytes; text is kept longer, until names for many
 /// frames can be looked up together.
 const FULL: usize = 256 * 1024;
-const FULL_TEXT: usize = 1984 * 1024;
+const FULL_TEXT: usize = 1664 * 1024;
 /// The memory is looked at, and the caller told, every so many samples.
 const SAMPLES: u64 = 1024;
 
 /// Anonymous memory above which the job takes less for itself: a recording may need the
 /// rest, up to [`crate::ANONYMOUS_BYTES`], for its processes before it is looked at again.
-const NEAR: u64 = 7424 << 10;
+const NEAR: u64 = 6912 << 10;
 
 /// How samples are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
