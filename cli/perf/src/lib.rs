@@ -63,11 +63,13 @@ pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
 pub use linux_perf_event_reader::{CpuMode, Endianness};
 pub use names::{
-    ANONYMOUS_BYTES, Answer, Budget, BuildMissing, DsoBudget, NameOptions, Names, Opened, Reason,
-    Share, Spelling,
+    ANONYMOUS_BYTES, Answer, Budget, BuildMissing, DsoBudget, NOT_BUILT, NameOptions, Names,
+    Opened, Reason, Share, Spelling,
 };
 pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
 pub use report::{MOST_ROWS, Report, ReportOptions, ReportRow, Weight, report};
-pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};
+pub use script::{
+    DsoReport, Fields, Format, JsonString, ScriptError, ScriptOptions, Summary, script,
+};
 pub use session::{Counts, Located, Place, Session};

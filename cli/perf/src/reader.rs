@@ -54,6 +54,8 @@ pub struct Damage {
     pub unknown_events: u64,
     /// Compressed records that could not be read.
     pub compressed: u64,
+    /// They need a larger window than is held.
+    pub window: bool,
     /// Parts of the header that could not be read.
     pub header: u64,
 }
@@ -73,7 +75,13 @@ impl Damage {
             "records are of an event that the header does not describe, left out",
             self.unknown_events,
         );
-        count("compressed records are damaged, left out with all behind them", self.compressed);
+        let why = match self.window {
+            true => {
+                "compressed records have a window of more than 4 MiB (perf record -z17 and above), left out"
+            }
+            false => "compressed records are damaged, left out with all behind them",
+        };
+        count(why, self.compressed);
         count("parts of the header are damaged, left out", self.header);
         if let Some(offset) = self.lost_from {
             lines.push(format!(
@@ -394,9 +402,10 @@ impl State {
         if let Some(untimed) = untimed {
             untimed.finish();
         }
-        if result == Err(Broken) {
+        if let Err(why) = result {
             self.broken = true;
             *lost = lost.saturating_add(1);
+            self.damage.window = why == Broken::Window;
         }
         Ok(())
     }

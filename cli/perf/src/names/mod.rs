@@ -23,8 +23,8 @@ use crate::inventory::DsoUse;
 use crate::session::{Place, Session};
 
 pub use budget::{ANONYMOUS_BYTES, Budget, DsoBudget, Share};
-pub use build::BuildMissing;
 use build::Builder;
+pub use build::{BuildMissing, NOT_BUILT};
 pub use reason::Reason;
 use resident::Resident;
 pub use spelling::Spelling;

@@ -25,6 +25,9 @@ struct Slot {
 pub(super) struct Cache {
     /// A power of two of them.
     slots: Vec<Slot>,
+    /// Some more bits of each slot's hash: few enough to lie near the processor, so that
+    /// most keys that are not there cost no look at a slot.
+    tags: Vec<u16>,
     /// Bits of a hash that are no part of the slot's number.
     shift: u32,
     text: Vec<u8>,
@@ -49,15 +52,17 @@ impl Cache {
         // Zeroes that were never written take no memory.
         let shift = u64::BITS.saturating_sub(slots);
         let slots = vec![empty; 1usize.wrapping_shl(slots)];
-        Self { slots, shift, text: vec![0; room], room, end: 0, hits: 0, offered: 0 }
+        let tags = vec![0; slots.len()];
+        Self { slots, tags, shift, text: vec![0; room], room, end: 0, hits: 0, offered: 0 }
     }
 
     /// The text of an address and what became of it.
     #[inline]
     pub(super) fn find(&self, key: Key) -> Option<(&[u8], u8)> {
-        let first = self.place(key);
-        let slot = self.slots.get(first).filter(|slot| slot.key == key);
-        let slot = slot.or_else(|| self.slots.get(first ^ 1).filter(|slot| slot.key == key))?;
+        let (first, tag) = self.place(key);
+        let same = |at: &usize| self.tags.get(*at) == Some(&tag);
+        let of = |at: usize| self.slots.get(at).filter(|slot| slot.key == key);
+        let slot = [first, first ^ 1].into_iter().filter(same).find_map(of)?;
         let kept = self.end.wrapping_sub(slot.at) <= size(self.room);
         if slot.length == 0 || !kept {
             return None;
@@ -81,14 +86,12 @@ impl Cache {
         if self.offered >= 1 << 14 {
             (self.hits, self.offered) = (self.hits >> 1, self.offered >> 1);
         }
-        self.hits >= self.offered >> 3
-            || self.offered < 1 << 12
-            || self.offered.is_multiple_of(FEW)
+        self.hits >= self.offered >> 3 || self.offered < 1 << 12 || self.offered.is_multiple_of(FEW)
     }
 
     /// The slot that a new text of a key goes to: its own, else the older of the two.
     fn oldest(&self, key: Key) -> usize {
-        let first = self.place(key);
+        let (first, _) = self.place(key);
         let of = |at: usize| self.slots.get(at).filter(|slot| slot.length != 0);
         match (of(first), of(first ^ 1)) {
             (Some(slot), _) if slot.key == key => first,
@@ -99,11 +102,12 @@ impl Cache {
         }
     }
 
-    /// The slot of a key: the upper bits of a product, which all of its bits decide.
+    /// The slot of a key, and its tag: parts of a product which all of its bits decide.
     #[inline]
-    fn place(&self, key: Key) -> usize {
+    fn place(&self, key: Key) -> (usize, u16) {
         let mixed = (key.address ^ key.owner.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        usize::try_from(mixed.wrapping_shr(self.shift)).unwrap_or(0)
+        let tag = u16::try_from(mixed >> 24 & 0xffff).unwrap_or(0);
+        (usize::try_from(mixed.wrapping_shr(self.shift)).unwrap_or(0), tag)
     }
 
     fn position(&self, at: u64) -> usize {
@@ -129,8 +133,12 @@ impl Cache {
         self.end = at.wrapping_add(size(text.len()));
         let length = u32::try_from(text.len()).unwrap_or(0);
         let at_slot = self.oldest(key);
+        let (_, new) = self.place(key);
         if let Some(slot) = self.slots.get_mut(at_slot) {
             *slot = Slot { key, at, length, outcome };
+        }
+        if let Some(tag) = self.tags.get_mut(at_slot) {
+            *tag = new;
         }
     }
 }
@@ -179,7 +187,7 @@ mod tests {
         for address in [0, 1, u64::MAX, 0xffff_ffff_8100_0000] {
             for bits in [6, 14] {
                 let cache = Cache::new(bits, 16);
-                let slot = cache.place(Key { address, owner: address.rotate_left(7) });
+                let (slot, _) = cache.place(Key { address, owner: address.rotate_left(7) });
                 assert!(slot < cache.slots.len());
             }
         }

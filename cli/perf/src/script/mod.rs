@@ -22,6 +22,7 @@ use crate::session::{Located, Place, Session, Step};
 use cache::{Cache, Key};
 pub use fields::Fields;
 use folded::Folded;
+pub use json::JsonString;
 use late::{Late, Waiting};
 use shape::{Shape, folded_name};
 pub use summary::{DsoReport, Summary};
@@ -64,6 +65,8 @@ pub struct ScriptOptions {
     pub inline: bool,
     /// Names as people wrote them.
     pub demangle: bool,
+    /// How strings are written in JSON.
+    pub json_string: JsonString,
 }
 
 impl Default for ScriptOptions {
@@ -74,6 +77,7 @@ impl Default for ScriptOptions {
             max_stack: 127,
             inline: true,
             demangle: true,
+            json_string: json::string,
         }
     }
 }
@@ -347,7 +351,9 @@ impl Writer<'_> {
         let sample = &located.sample;
         self.buffer.extend_from_slice(b"{\"comm\":");
         match located.comm() {
-            Some(comm) => json::string(&mut self.buffer, comm),
+            Some(comm) => {
+                (self.options.json_string)(&mut self.buffer, comm);
+            }
             None => self.buffer.extend_from_slice(b"null"),
         }
         let buffer = &mut self.buffer;
@@ -360,7 +366,10 @@ impl Writer<'_> {
             let _ = write!(buffer, ",\"time_ns\":{time}");
         }
         let _ = write!(buffer, ",\"period\":{},\"event\":", sample.period);
-        json::string(buffer, located.event().map_or(b"", |event| event.name.as_bytes()));
+        (self.options.json_string)(
+            buffer,
+            located.event().map_or(b"", |event| event.name.as_bytes()),
+        );
         buffer.extend_from_slice(b",\"frames\":[");
         let before = self.buffer.len();
         for (ip, place) in located.frames(self.options.max_stack) {
@@ -400,13 +409,7 @@ impl Writer<'_> {
 
     /// Appends the text of one address, from the cache if it is there.
     #[inline]
-    fn append(
-        &mut self,
-        ip: u64,
-        place: Option<Place>,
-        alone: bool,
-        session: &Session,
-    ) {
+    fn append(&mut self, ip: u64, place: Option<Place>, alone: bool, session: &Session) {
         let key = key_of(ip, place, alone);
         let dso = place.map(|place| place.dso);
         if let Some((text, outcome)) = self.cache.find(key) {

@@ -64,8 +64,7 @@ impl<'s> Shape<'s> {
                 self.start();
             }
             if self.options.format == Format::Json {
-                self.out.extend_from_slice(b",\"symbol\":");
-                json::string(self.out, name);
+                json::symbol(self.out, name, self.options.json_string);
                 self.out.extend_from_slice(b",\"inlined\":true},");
                 continue;
             }
@@ -106,8 +105,7 @@ impl<'s> Shape<'s> {
                 }
             }
             Format::Json => {
-                self.out.extend_from_slice(b",\"symbol\":");
-                json::string(self.out, name);
+                json::symbol(self.out, name, self.options.json_string);
                 if let Some(offset) = offset {
                     let _ = write!(self.out, ",\"offset\":{offset}");
                 }
@@ -125,7 +123,7 @@ impl<'s> Shape<'s> {
             Format::Text => self.named(b"[unknown]", None),
             Format::Json => {
                 self.out.extend_from_slice(b",\"symbol\":null,\"reason\":");
-                json::string(self.out, reason.text().as_bytes());
+                (self.options.json_string)(self.out, reason.text().as_bytes());
                 self.end();
             }
             Format::Folded => {
@@ -160,7 +158,7 @@ impl<'s> Shape<'s> {
                 self.out.extend_from_slice(b",\"dso\":");
                 if self.place.is_some() {
                     let dso = self.dso_name();
-                    json::string(self.out, &dso);
+                    (self.options.json_string)(self.out, &dso);
                     self.out.extend_from_slice(b",\"address\":\"0x");
                     text::hex(self.out, self.address, 0);
                     self.out.push(b'"');
