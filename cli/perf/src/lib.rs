@@ -26,7 +26,8 @@
 //! definitions are used here. Its parsers and the loop of `linux-perf-data` are not:
 //! they allocate by sizes that the file claims, hold a profile without round marks
 //! whole, refuse events that share no `IDENTIFIER`, read the flags of a big-endian
-//! attribute in the wrong order, and multiply a claimed length unchecked.
+//! attribute in the wrong order, and multiply a claimed length unchecked. It is the test
+//! instead: `benches/agree/records` reads recordings with both and compares every record.
 #![deny(unsafe_code)]
 
 mod anonymous;

@@ -46,7 +46,7 @@ pub struct Session {
 }
 
 /// Records that are no samples between two looks at the memory.
-const RECORDS: u32 = 2048;
+const RECORDS: u32 = 1024;
 
 /// Where [`Session::advance`] went to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,10 @@ use std::io::Read;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use common::*;
-use symidx_perf::{ANONYMOUS_BYTES, NameOptions, Names, Reader, ScriptOptions, Session, script};
+use symidx_perf::{
+    ANONYMOUS_BYTES, Format, NameOptions, Names, Reader, ReportOptions, ScriptOptions, Session,
+    report, script,
+};
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
@@ -166,14 +169,22 @@ impl Read for Flood {
 
 /// A million processes took 8.3 MiB: more than the bound, though all that grew had one.
 fn flood() {
-    let mut session = Session::new(Reader::from_stream(Flood::new(200_000)).unwrap());
+    let flood = || Session::new(Reader::from_stream(Flood::new(200_000)).unwrap());
+    for format in [Format::Text, Format::Json, Format::Folded] {
+        let mut names = Names::new(NameOptions::default());
+        let mut options = ScriptOptions::default();
+        options.format = format;
+        let out = &mut std::io::sink();
+        let summary = script(&mut flood(), &mut names, &options, out, |_| ()).unwrap();
+        assert_eq!(summary.frames, 200_000);
+        assert!(summary.counts.forgotten > 0);
+        let peak = summary.peak_anonymous;
+        assert!(peak < ANONYMOUS_BYTES, "{format:?}: {peak} bytes");
+    }
     let mut names = Names::new(NameOptions::default());
-    let options = ScriptOptions::default();
-    let summary = script(&mut session, &mut names, &options, &mut std::io::sink(), |_| ()).unwrap();
-    eprintln!("{} anonymous bytes at most", summary.peak_anonymous);
-    assert_eq!(summary.frames, 200_000);
-    assert!(summary.counts.forgotten > 0);
-    assert!(summary.peak_anonymous < ANONYMOUS_BYTES, "{} bytes", summary.peak_anonymous);
+    let found = report(&mut flood(), &mut names, &ReportOptions::default(), 20, |_| ()).unwrap();
+    assert_eq!(found.total.samples, 2000);
+    assert!(found.peak_anonymous < ANONYMOUS_BYTES, "{} bytes", found.peak_anonymous);
 }
 
 fn peak(samples: u64, rounds: bool) -> usize {

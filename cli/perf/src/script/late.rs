@@ -74,9 +74,9 @@ impl Late {
         self.frames.len() >= FRAMES.wrapping_shr(self.halved)
     }
 
-    /// Holds half as many from now on, down to some hundred. None may wait.
+    /// Holds a quarter as many from now on, down to some hundred. None may wait.
     pub(super) fn shrink(&mut self) {
-        self.halved = self.halved.saturating_add(1).min(MOST_HALVED);
+        self.halved = self.halved.saturating_add(2).min(MOST_HALVED);
         let frames = FRAMES.wrapping_shr(self.halved);
         self.frames.shrink_to(frames);
         self.order.shrink_to(frames);

@@ -10,6 +10,7 @@ mod json;
 mod late;
 mod shape;
 mod summary;
+mod tails;
 mod text;
 
 use std::io::{self, Write};
@@ -27,6 +28,7 @@ use late::{Late, Waiting};
 use shape::{Shape, folded_name};
 pub use summary::{DsoReport, Summary};
 use summary::{Tally, outcome};
+use tails::Tails;
 
 /// Written once the buffer holds so many bytes; text is kept longer, until names for many
 /// frames can be looked up together.
@@ -133,6 +135,7 @@ pub fn script(
         buffer: Vec::with_capacity(full.saturating_add(FULL >> 2)),
         full,
         late: Late::default(),
+        tails: Tails::default(),
         frame: Vec::new(),
         stack: Vec::new(),
         ends: Vec::new(),
@@ -181,6 +184,8 @@ struct Writer<'n> {
     full: usize,
     /// Frames of it whose texts are not made yet.
     late: Late,
+    /// The ends of lines of text.
+    tails: Tails,
     /// The text of one frame.
     frame: Vec<u8>,
     /// The texts of one stack, and where each ends.
@@ -213,7 +218,7 @@ impl Writer<'_> {
     /// Writes all there is, and does with less from now on.
     fn save_memory(&mut self, session: &Session, out: &mut dyn Write) -> io::Result<()> {
         self.write(session, out)?;
-        self.full = (self.full >> 1).max(FULL >> 1);
+        self.full = (self.full >> 2).max(FULL >> 1);
         self.buffer.shrink_to(self.full.saturating_add(FULL >> 2));
         self.late.shrink();
         if self.full < FULL {
@@ -255,7 +260,9 @@ impl Writer<'_> {
         let outcome = match name {
             Some((name, outcome)) => {
                 let dso = session.dsos().get(frame.place.dso.number());
-                self.shape(out, ip, place, alone, dso).around(name);
+                let mut tails = std::mem::take(&mut self.tails);
+                self.shape(out, ip, place, alone, dso).around(name, &mut tails);
+                self.tails = tails;
                 outcome
             }
             None => outcome(self.frame(out, ip, place, alone, false, session)),
@@ -311,8 +318,9 @@ impl Writer<'_> {
             }
             (Outlook::Unknown(reason), _) => {
                 let mut buffer = std::mem::take(&mut self.buffer);
-                self.shape(&mut buffer, ip, place, alone, dso).unknown(reason);
-                self.buffer = buffer;
+                let mut tails = std::mem::take(&mut self.tails);
+                self.shape(&mut buffer, ip, place, alone, dso).nameless(reason, &mut tails);
+                (self.buffer, self.tails) = (buffer, tails);
                 self.tally.frame(owner, outcome(Some(reason)));
             }
             (Outlook::Whole | Outlook::Index, _) => {

@@ -12,6 +12,7 @@ use crate::dsos::DsoId;
 use crate::names::{Reason, Spelling};
 use crate::session::Place;
 
+use super::tails::Tails;
 use super::{Format, ScriptOptions, json, text};
 
 /// The text of one address in the making.
@@ -32,12 +33,10 @@ pub(super) struct Shape<'s> {
 impl<'s> Shape<'s> {
     fn start(&mut self) {
         match self.options.format {
-            Format::Text => {
-                if !self.alone {
-                    self.out.push(b'\t');
-                }
-                text::hex(self.out, self.address, 16);
-            }
+            Format::Text => match self.alone {
+                true => text::hex(self.out, self.address, 16),
+                false => text::address(self.out, self.address),
+            },
             Format::Json => {
                 self.out.extend_from_slice(b"{\"ip\":\"0x");
                 text::hex(self.out, self.ip, 0);
@@ -81,10 +80,45 @@ impl<'s> Shape<'s> {
     }
 
     /// What was made bare, now with the rest.
-    pub(super) fn around(&mut self, name: &[u8]) {
+    pub(super) fn around(&mut self, name: &[u8], tails: &mut Tails) {
         self.start();
         self.out.extend_from_slice(name);
-        self.end();
+        if self.alone {
+            return self.end();
+        }
+        let tail = tails.of(self.place, true, |tail| self.on(tail).end());
+        self.out.extend_from_slice(tail);
+    }
+
+    /// The line of text of an address without a name.
+    #[inline]
+    pub(super) fn nameless(&mut self, reason: Reason, tails: &mut Tails) {
+        if self.alone {
+            return self.unknown(reason);
+        }
+        self.start();
+        let tail = tails.of(self.place, false, |tail| {
+            let mut shape = self.on(tail);
+            shape.bare = true;
+            shape.unknown(reason);
+            shape.end();
+        });
+        self.out.extend_from_slice(tail);
+    }
+
+    /// The same on another buffer.
+    fn on<'o>(&'o mut self, out: &'o mut Vec<u8>) -> Shape<'o> {
+        Shape {
+            out,
+            options: self.options,
+            spelling: self.spelling,
+            alone: self.alone,
+            bare: self.bare,
+            address: self.address,
+            ip: self.ip,
+            place: self.place,
+            dso: self.dso,
+        }
     }
 
     fn named(&mut self, name: &[u8], offset: Option<u64>) {

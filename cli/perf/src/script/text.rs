@@ -24,6 +24,15 @@ pub(super) fn hex(out: &mut Vec<u8>, value: u64, width: usize) {
     out.extend_from_slice(digits.get(digits.len().wrapping_sub(shown)..).unwrap_or(&digits));
 }
 
+/// Appends a TAB and an address in sixteen columns.
+#[inline]
+pub(super) fn address(out: &mut Vec<u8>, address: u64) {
+    // Room for what follows, too.
+    out.reserve(64);
+    out.push(b'\t');
+    hex(out, address, 16);
+}
+
 /// The eight hexadecimal digits of a number, all at once: each four bits in a byte.
 fn eight(number: u32) -> [u8; 8] {
     let apart = u64::from(number);
