@@ -27,7 +27,7 @@ impl Map {
     }
 }
 
-/// A list of so many mappings grows by one at a time.
+/// A list of so many mappings takes no more room than they need.
 const SMALL: usize = 4;
 
 /// Mappings by address.
@@ -71,10 +71,6 @@ impl Maps {
             return;
         }
         let list = Rc::make_mut(self.list.get_or_insert_default());
-        if list.len() < SMALL {
-            // Most processes have few, and there may be many processes.
-            list.reserve_exact(1);
-        }
         let first = list.partition_point(|map| map.end <= new.start);
         let after = list.partition_point(|map| map.start < new.end).max(first);
         let covered = list.get(first..after).unwrap_or(&[]);
@@ -86,7 +82,14 @@ impl Maps {
             ..*map
         });
         let parts = before.into_iter().chain([new]).chain(behind);
+        if list.len() < SMALL {
+            // Most processes have few, and there may be many processes.
+            list.reserve_exact(1);
+        }
         list.splice(first..after, parts);
+        if list.len() <= SMALL {
+            list.shrink_to_fit();
+        }
     }
 
     /// Takes away what starts at an address.

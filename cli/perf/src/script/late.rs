@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use crate::session::Place;
 
 /// Frames that wait at most.
-const FRAMES: usize = 22_000;
+const FRAMES: usize = 20_000;
 /// Bytes of their names; frames past it are named one by one as they are written.
-const NAMES: usize = 3 << 19;
+const NAMES: usize = 5 << 18;
 /// How often both are halved at most.
 const MOST_HALVED: u32 = 6;
 /// Written at once.

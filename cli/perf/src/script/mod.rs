@@ -33,13 +33,13 @@ use tails::Tails;
 /// Written once the buffer holds so many bytes; text is kept longer, until names for many
 /// frames can be looked up together.
 const FULL: usize = 256 * 1024;
-const FULL_TEXT: usize = 1664 * 1024;
+const FULL_TEXT: usize = 1408 * 1024;
 /// The memory is looked at, and the caller told, every so many samples.
 const SAMPLES: u64 = 1024;
 
 /// Anonymous memory above which the job takes less for itself: a recording may need the
 /// rest, up to [`crate::ANONYMOUS_BYTES`], for its processes before it is looked at again.
-const NEAR: u64 = 6912 << 10;
+const NEAR: u64 = 6784 << 10;
 
 /// How samples are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +129,8 @@ pub fn script(
         spelling: Spelling::new(options.demangle),
         names,
         cache: Cache::new(14, 20),
-        // In the order of their addresses those of one symbol come one after another.
-        symbols: if is_text { Cache::new(6, 16) } else { Cache::new(14, 20) },
+        // In the order of their addresses most of a symbol come one after another.
+        symbols: if is_text { Cache::new(12, 18) } else { Cache::new(14, 20) },
         tally: Tally::default(),
         buffer: Vec::with_capacity(full.saturating_add(FULL >> 2)),
         full,
@@ -164,7 +164,7 @@ pub fn script(
         number = number.saturating_add(1);
         writer.sample(&located, session, out).map_err(ScriptError::Write)?;
     }
-    writer.folded.finish(&mut writer.buffer).map_err(ScriptError::Write)?;
+    writer.folded.finish(out).map_err(ScriptError::Write)?;
     writer.write(session, out).and_then(|()| out.flush()).map_err(ScriptError::Write)?;
     watch(session);
     Ok(writer.tally.finish(session, writer.names))
@@ -207,7 +207,7 @@ impl Writer<'_> {
         match self.options.format {
             Format::Text => self.text(located, session, out)?,
             Format::Json => self.json(located, session),
-            Format::Folded => self.folded(located, session)?,
+            Format::Folded => self.folded(located, session, out)?,
         }
         if self.buffer.len() >= self.full {
             self.write(session, out)?;
@@ -218,6 +218,7 @@ impl Writer<'_> {
     /// Writes all there is, and does with less from now on.
     fn save_memory(&mut self, session: &Session, out: &mut dyn Write) -> io::Result<()> {
         self.write(session, out)?;
+        self.folded.shrink(out)?;
         self.full = (self.full >> 2).max(FULL >> 1);
         self.buffer.shrink_to(self.full.saturating_add(FULL >> 2));
         self.late.shrink();
@@ -390,7 +391,12 @@ impl Writer<'_> {
         self.buffer.extend_from_slice(b"]}\n");
     }
 
-    fn folded(&mut self, located: &Located<'_>, session: &Session) -> io::Result<()> {
+    fn folded(
+        &mut self,
+        located: &Located<'_>,
+        session: &Session,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         // Frames come innermost first and go out the other way round.
         let whole = std::mem::take(&mut self.buffer);
         self.ends.clear();
@@ -412,7 +418,7 @@ impl Writer<'_> {
             self.stack.push(b';');
             self.stack.extend_from_slice(frames.get(start..end).unwrap_or(&[]));
         }
-        self.folded.add(&self.stack, &mut self.buffer)
+        self.folded.add(&self.stack, out)
     }
 
     /// Appends the text of one address, from the cache if it is there.
@@ -473,11 +479,14 @@ impl Writer<'_> {
                     Key { address: symbol.id().into(), owner: key_of(ip, place, false).owner };
                 if let Some((name, _)) = self.symbols.find(key) {
                     shape.function(name, symbol.offset(), &inlined);
+                    self.symbols.hit();
                 } else {
                     let mut name = Vec::new();
                     shape.spelling.symbol(&symbol, index, versions, &mut name);
                     shape.function(&name, symbol.offset(), &inlined);
-                    self.symbols.keep(key, &name, 0);
+                    if self.symbols.is_worth_it() {
+                        self.symbols.keep(key, &name, 0);
+                    }
                 }
                 None
             }
