@@ -4,6 +4,8 @@
 //! file), each with its aliases, then the names without an address. Equal
 //! indexes give equal dumps.
 
+mod lines;
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -20,12 +22,14 @@ use crate::ui::Ui;
 #[derive(Args, Debug)]
 #[command(
     after_help = "One line per symbol: ADDRESS SIZE KIND BINDING EXTENT SECTION NAME, then its module \
-                        in brackets; aliases follow, indented. Names are linkage names; lines and inlined \
-                        functions are not listed.\n\n\
+                        in brackets; aliases follow, indented. Names are linkage names. With --lines, one \
+                        line per stretch of code: ADDRESS SIZE FUNCTION at FILE:LINE:COLUMN, and what it was \
+                        inlined into, indented.\n\n\
                         EXAMPLES:\n  \
                         symidx dump app.symidx | less\n  \
                         diff <(symidx dump old.symidx) <(symidx dump new.symidx)\n  \
-                        symidx dump --json app.symidx | jq -r .name"
+                        symidx dump --json app.symidx | jq -r .name\n  \
+                        symidx dump --lines app.symidx | grep -c 'at .*/parser.c:'"
 )]
 pub(crate) struct DumpArgs {
     /// The .symidx file or binary.
@@ -34,6 +38,9 @@ pub(crate) struct DumpArgs {
     /// JSON lines.
     #[arg(long)]
     json: bool,
+    /// Source lines and inlined functions, in place of symbols and names.
+    #[arg(long)]
+    lines: bool,
     /// Also look for the binary's index in this store.
     #[arg(long, value_name = "DIR", help_heading = "Reading binaries")]
     store: Option<PathBuf>,
@@ -48,9 +55,14 @@ pub(crate) fn run(args: &DumpArgs, ui: Ui) -> Result<u8, Failure> {
         read: &args.read,
         store: args.store.as_deref(),
         in_caches: false,
+        copied: false,
     };
     let index = source::open(source, ui)?;
     let broken = |error: Corrupt| Failure::file(&args.file, error);
+    if args.lines {
+        lines::dump(&index, args.json, broken)?;
+        return Ok(exit::OK);
+    }
     let mut output = Output::default();
     for symbol in index.symbols() {
         let symbol = symbol.map_err(broken)?;

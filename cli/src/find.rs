@@ -21,7 +21,9 @@ use crate::ui::Ui;
 /// Names to addresses.
 #[derive(Args, Debug)]
 #[command(after_help = "A name is a linkage name (`_ZN2ns1fEv`, `f`, `f@V1`), or a demangled one \
-                        with or without its parameters (`ns::f()`, `ns::f`). --prefix and --regex see a demangled name \
+                        with or without its parameters (`ns::f()`, `ns::f`); where none is called just that, \
+                        also one without the arguments of its templates (`ns::C::f` for `ns::C<int>::f()` and every \
+                        other). --prefix and --regex see a demangled name \
                         from its return type on, where it has one: `void ns::g<int>(int)`. A function \
                         that was inlined everywhere has no symbol and is not found.\n\n\
                         EXAMPLES:\n  \
@@ -76,6 +78,7 @@ pub(crate) fn run(args: &FindArgs, ui: Ui) -> Result<u8, Failure> {
         read: &args.read,
         store: args.store.as_deref(),
         in_caches: false,
+        copied: false,
     };
     let index = source::open(source, ui)?;
     let mut output = Output::default();
@@ -122,13 +125,22 @@ fn find<'i>(
     }
     if found.is_empty() {
         let must_hold = literal_part(name).map(memchr::memmem::Finder::new);
+        let (mut bare, mut buffer) = (Vec::new(), Vec::new());
         found = scan(index, |entry| {
             let linkage = bytes_of(entry.name());
-            match must_hold.as_ref().is_some_and(|part| part.find(linkage).is_none()) {
-                true => Ok(false),
-                false => Ok(shown.texts(entry)?.is_some_and(|texts| texts.include(name))),
+            if must_hold.as_ref().is_some_and(|part| part.find(linkage).is_none()) {
+                return Ok(false);
             }
+            let Some(texts) = shown.texts(entry)? else { return Ok(false) };
+            if texts.is_bare(name, &mut buffer) {
+                bare.push(*entry);
+            }
+            Ok(texts.include(name))
         })?;
+        // Whoever leaves the arguments of templates out means every one of them.
+        if found.is_empty() {
+            found = bare;
+        }
     }
     // The default version before the others, entries before their cold parts;
     // otherwise as found.

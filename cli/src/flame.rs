@@ -1,7 +1,8 @@
-//! Stacks as text and as a picture: `main;work;leaf` with a value in, folded lines or a flame graph out.
+//! Stacks as a picture: `main;work;leaf` with a value in, a flame graph out.
 //!
 //! What several verbs share. Knows nothing of profiles or recordings.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -10,15 +11,6 @@ use inferno::flamegraph::{self, Options};
 
 use crate::failure::Failure;
 use crate::publish::publish;
-
-/// Writes one line for each stack: its frames, outermost first and separated
-/// by `;`, a blank, its value.
-pub(crate) fn folded<'s>(out: &mut Vec<u8>, stacks: impl IntoIterator<Item = (&'s str, i64)>) {
-    for (stack, value) in stacks {
-        out.extend_from_slice(stack.as_bytes());
-        out.extend_from_slice(format!(" {value}\n").as_bytes());
-    }
-}
 
 /// What is written on a flame graph.
 #[derive(Clone, Copy, Debug)]
@@ -29,16 +21,22 @@ pub(crate) struct Caption<'c> {
     pub(crate) unit: &'c str,
 }
 
-/// Draws the stacks that have a positive value and publishes the picture, an
-/// SVG with its own search and zoom; returns how many stacks were left out.
+/// Draws the stacks whose values add up to a positive one and publishes the picture,
+/// an SVG with its own search and zoom; returns how many stacks were left out.
 pub(crate) fn graph<'s>(
     path: &Path,
     stacks: impl IntoIterator<Item = (&'s str, i64)>,
     caption: Caption<'_>,
 ) -> Result<u64, Failure> {
+    // Whoever gives them may have had no room to add them up.
+    let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
+    for (stack, value) in stacks {
+        let sum = sums.entry(stack).or_default();
+        *sum = sum.saturating_add(value);
+    }
     let mut lines = Vec::new();
     let mut negative = 0u64;
-    for (stack, value) in stacks {
+    for (stack, value) in sums {
         if value > 0 {
             lines.push(format!("{} {value}", stack.replace(|c| !is_in_xml(c), " ")));
         } else {
@@ -54,6 +52,8 @@ pub(crate) fn graph<'s>(
     let mut options = Options::default();
     options.title = caption.title.to_owned();
     options.count_name = caption.unit.to_owned();
+    // The colours as well are the same for the same stacks.
+    options.deterministic = true;
     publish(path, |file: &mut File| {
         let mut out = BufWriter::new(file);
         let lines = lines.iter().map(String::as_str);
@@ -77,13 +77,6 @@ mod tests {
     const STACKS: [(&str, i64); 3] = [("main;work <T>", 30), ("main;rest", 10), ("main;freed", -5)];
 
     #[test]
-    fn a_folded_line_is_a_stack_and_its_value() {
-        let mut out = Vec::new();
-        folded(&mut out, STACKS);
-        assert_eq!(out, b"main;work <T> 30\nmain;rest 10\nmain;freed -5\n");
-    }
-
-    #[test]
     fn a_graph_shows_every_frame_that_counts() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("out.svg");
@@ -96,6 +89,22 @@ mod tests {
             assert!(svg.contains(part), "{part}");
         }
         assert!(!svg.contains("freed"));
+    }
+
+    /// A long recording's stacks came in several lots of lines, and were drawn so.
+    #[test]
+    fn a_stack_that_comes_again_is_drawn_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let caption = Caption { title: "", unit: "" };
+        let draw = |name: &str, stacks: &[(&str, i64)]| {
+            let path = directory.path().join(name);
+            let left_out = graph(&path, stacks.iter().copied(), caption).unwrap();
+            (left_out, std::fs::read_to_string(&path).unwrap())
+        };
+        let lots = [("a;b", 2), ("a;c", 1), ("d", -1), ("e", -1), ("a;b", 3), ("d", 4), ("a", 1)];
+        let one = [("a", 1), ("a;b", 5), ("a;c", 1), ("d", 3), ("e", -1)];
+        assert_eq!(draw("lots.svg", &lots), draw("one.svg", &one));
+        assert_eq!(draw("lots.svg", &lots).0, 1);
     }
 
     /// One thread whose name had an escape in it, and no browser opened the picture.

@@ -43,6 +43,7 @@ pub(crate) fn run(args: &InfoArgs, ui: Ui) -> Result<u8, Failure> {
         read: &args.read,
         store: args.store.as_deref(),
         in_caches: false,
+        copied: false,
     };
     let index = source::open(source, ui)?;
     let facts = Facts::gather(&index).map_err(|error| Failure::file(&args.file, error))?;

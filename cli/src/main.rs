@@ -23,9 +23,11 @@ mod pprof;
 mod progress;
 mod publish;
 mod shown;
+mod signals;
 mod source;
 mod text;
 mod ui;
+mod vdso;
 mod verify;
 
 use std::process::ExitCode;
@@ -35,6 +37,7 @@ use failure::{Failure, exit};
 use ui::Ui;
 
 fn main() -> ExitCode {
+    signals::ignore_file_size_limit();
     let arguments: Vec<_> = std::env::args_os().collect();
     if let Some(call) = addr2line::called(&arguments) {
         return addr2line::main(call);

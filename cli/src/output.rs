@@ -29,15 +29,25 @@ impl Output {
 
     /// Writes what has gathered.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        let mut out = io::stdout().lock();
-        let result = out.write_all(&self.buffer).and_then(|()| out.flush());
+        let written = write(&self.buffer);
         self.buffer.clear();
-        result.map_err(|error| match error.kind() {
-            io::ErrorKind::BrokenPipe => Failure::Closed,
-            _ => Failure::new(format!("standard output: cannot write: {error}")),
-        })
+        written
     }
+
+    /// Writes what has gathered, and these bytes behind it.
+    pub(crate) fn pass(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.flush()?;
+        write(bytes)
+    }
+}
+
+fn write(bytes: &[u8]) -> Result<(), Failure> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::new(format!("standard output: cannot write: {error}")),
+    })
 }

@@ -40,7 +40,7 @@ impl Shown {
     ) -> Option<&[u8]> {
         match stored.filter(|_| self.enabled) {
             Some(display) => Some(self.stored(display.full())),
-            None => self.demangler.texts(name).map(|texts| texts.full),
+            None => self.demangler.whole(name),
         }
     }
 

@@ -32,6 +32,9 @@ pub(crate) struct Source<'a> {
     pub(crate) store: Option<&'a Path>,
     /// Also in the directories of `$SYMIDX_PATH` and in the user's cache.
     pub(crate) in_caches: bool,
+    /// The file is in the hands of somebody else, who may cut short at any time
+    /// what lies there: its index is copied, not mapped.
+    pub(crate) copied: bool,
 }
 
 impl Source<'_> {
@@ -51,7 +54,11 @@ pub(crate) fn caches() -> Vec<PathBuf> {
 
 /// Opens an index for the file.
 pub(crate) fn open(source: Source<'_>, ui: Ui) -> Result<Index<'static>, Failure> {
-    if is_index(source.file)? { map(source.file) } else { open_binary(source, ui) }
+    match is_index(source.file)? {
+        true if source.copied => copy(source.file),
+        true => map(source.file),
+        false => open_binary(source, ui),
+    }
 }
 
 /// Maps a `.symidx` file.
@@ -61,6 +68,28 @@ pub(crate) fn map(path: &Path) -> Result<Index<'static>, Failure> {
     // short-lived process at worst.
     #[allow(unsafe_code)]
     unsafe { Index::map(path) }.map_err(|error| Failure::file(path, error))
+}
+
+/// A larger index is not copied: a file may seem larger than any memory.
+const MAX_COPIED: u64 = 4 << 30;
+
+/// Reads a `.symidx` file into memory, where nobody else reaches it.
+fn copy(path: &Path) -> Result<Index<'static>, Failure> {
+    let cannot = |what: &str, error| Failure::file(path, format_args!("cannot {what}: {error}"));
+    let metadata = path.metadata().map_err(|error| cannot("open", error))?;
+    if !metadata.is_file() || metadata.len() > MAX_COPIED {
+        return Err(Failure::file(
+            path,
+            format_args!(
+                "expected an index of at most {MAX_COPIED} bytes in a file, found {} bytes; build it into a store",
+                metadata.len()
+            ),
+        ));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| cannot("open", error))?;
+    file.take(MAX_COPIED).read_to_end(&mut bytes).map_err(|error| cannot("read", error))?;
+    Index::from_vec(bytes).map_err(|error| Failure::file(path, error))
 }
 
 /// True for a file that is, or by its name claims to be, an index.
@@ -127,9 +156,11 @@ fn fresh_index(
     let input::Input { path, data, .. } = input::open(source.file, &store)?;
     let identified = input::identify(&path, data, read)?;
     let binary = Binary::new(data, identified);
+    let beside = candidates.len();
     candidates.extend(stores.iter().map(|directory| binary.store_path(directory)));
-    for candidate in candidates {
-        let index = match map(&candidate) {
+    for (at, candidate) in candidates.into_iter().enumerate() {
+        let opened = if source.copied && at < beside { copy(&candidate) } else { map(&candidate) };
+        let index = match opened {
             Ok(index) => index,
             Err(_) if !candidate.exists() => continue,
             Err(error) => {
@@ -248,5 +279,36 @@ pub(crate) fn identity(index: &Index<'_>) -> String {
         (Some(id), _) => format!("build-id {}", hex(id)),
         (_, Some(uuid)) => format!("uuid {}", hex(&uuid)),
         _ => format!("{} bytes, blake3 {}", index.input_size(), hex(index.input_hash())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// An index beside a container's binary was mapped where no store had one, and
+    /// whoever cut it short in there ended a lookup out here with SIGBUS.
+    #[test]
+    fn an_index_in_other_hands_may_be_cut_short() {
+        let directory = tempfile::tempdir().unwrap();
+        let binary = directory.path().join("z.exe");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/elf/zero-size/z.exe");
+        std::fs::copy(from, &binary).unwrap();
+        let index = beside(&binary, None);
+        let ui = Ui::new(true, clap::ColorChoice::Never);
+        for file in [&binary, &index] {
+            symidx_indexer::build_file(&binary, &index, &BuildOptions::default()).unwrap();
+            let read = ReadArgs::default();
+            let source = Source { file, read: &read, store: None, in_caches: false, copied: true };
+            let opened = open(source, ui).unwrap();
+            File::options().write(true).open(&index).unwrap().set_len(0).unwrap();
+            let mut names = 0;
+            for entry in opened.names() {
+                names += usize::from(entry.is_ok());
+            }
+            assert!(names > 0);
+            std::fs::remove_file(&index).unwrap();
+        }
     }
 }

@@ -318,23 +318,17 @@ pub(crate) fn grouped(value: u64) -> String {
     text
 }
 
-/// Bytes for people: `1.2 MB`, in powers of 1000.
+/// Bytes for people: `1.3 MB`, in powers of 1000, rounded to the nearest tenth.
 pub(crate) fn bytes(value: u64) -> String {
-    let mut whole = value;
-    let mut tenths = 0;
-    let mut unit = "B";
-    for next in ["kB", "MB", "GB", "TB"] {
-        if whole < 1000 {
-            break;
-        }
-        tenths = whole % 1000 / 100;
-        whole /= 1000;
-        unit = next;
-    }
-    match unit {
-        "B" => format!("{whole} B"),
-        _ => format!("{whole}.{tenths} {unit}"),
-    }
+    let (half_a_tenth, unit): (u64, _) = match value {
+        0..=999 => return format!("{value} B"),
+        1_000..=999_949 => (50, "kB"),
+        999_950..=999_949_999 => (50_000, "MB"),
+        999_950_000..=999_949_999_999 => (50_000_000, "GB"),
+        _ => (50_000_000_000, "TB"),
+    };
+    let tenths = value.checked_div(half_a_tenth).unwrap_or(0).saturating_add(1) / 2;
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
 }
 
 #[cfg(test)]
@@ -355,8 +349,21 @@ mod tests {
         }
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(grouped(123), "123");
-        assert_eq!(bytes(999), "999 B");
-        assert_eq!(bytes(1_250_000), "1.2 MB");
+        for (value, expected) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (1049, "1.0 kB"),
+            (1050, "1.1 kB"),
+            (1_990_000, "2.0 MB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
+            (1_250_000, "1.3 MB"),
+            (999_999_999_999, "1.0 TB"),
+            (u64::MAX, "18446744.1 TB"),
+        ] {
+            assert_eq!(bytes(value), expected, "{value}");
+        }
     }
 
     #[test]

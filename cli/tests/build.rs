@@ -10,7 +10,7 @@ mod common;
 
 use std::path::Path;
 
-use common::{code, copied, json, kallsyms, run, stderr, stdout, symidx, testdata, text};
+use common::{code, copied, json, kallsyms, program, run, stderr, stdout, symidx, testdata, text};
 
 #[test]
 fn json_has_every_key_of_the_contract() {
@@ -240,6 +240,27 @@ fn threads_and_memory_bounds_do_not_change_a_byte() {
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
 }
 
+/// A unit of DWARF is read whole: where that passes the bound it is said, and the
+/// bytes, which know the number of warnings, are the same.
+#[test]
+fn a_unit_that_passes_the_bound_on_memory_is_told_of() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = copied("golden/lines.elf", directory.path());
+    let output = directory.path().join("lines.elf.symidx");
+    let build = |bound: &str| {
+        let done = run(["build", "--force", "--max-memory", bound, text(&input)]);
+        assert_eq!(code(&done), 0);
+        (stderr(&done), std::fs::read(&output).unwrap())
+    };
+    let (told, bytes) = build("1K");
+    assert!(
+        told.contains("the bound on memory is 1024 bytes") && told.contains(" unit "),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1);
+    assert_eq!(build("100M"), (String::new(), bytes));
+}
+
 #[test]
 fn a_jobserver_without_tokens_leaves_one_worker() {
     let directory = tempfile::tempdir().unwrap();
@@ -363,6 +384,47 @@ fn a_stripped_copy_is_served_by_the_index_of_its_original() {
 
 /// A walk over a system meets files without symbols and other files of one
 /// build: they are passed over with a word, and the walk succeeds.
+/// An index with the lines of a debug file is replaced by one without them only
+/// when somebody is told: the next build may just have forgotten an option.
+#[test]
+fn lines_that_a_build_loses_are_told_of() {
+    let Some(program) = program(&["-g", "-Wl,--build-id"]) else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name);
+    let (app, debug, index) = (file("app"), file("app.dbg"), file("app.symidx"));
+    for (option, output) in [("--only-keep-debug", &debug), ("--strip-debug", &app)] {
+        let arguments = [option, text(&program.binary), text(output)];
+        match std::process::Command::new("objcopy").args(arguments).status() {
+            Ok(status) => assert!(status.success()),
+            Err(error) => return eprintln!("SKIPPED: objcopy: {error}"),
+        }
+    }
+    let build = |more: &[&str]| {
+        let output = run(["build", text(&app), "-o", text(&index)].iter().chain(more));
+        assert_eq!(code(&output), 0);
+        stderr(&output)
+    };
+    let with_debug = ["--debug-file", text(&debug)];
+    assert_eq!(build(&with_debug), "");
+    // Nothing is lost, or nothing was to be had.
+    assert_eq!(build(&with_debug), "");
+    assert_eq!(build(&["--force", "--debug-file", text(&debug)]), "");
+    assert_eq!(build(&["--names-only"]), "");
+    assert_eq!(build(&with_debug), "");
+    let told = build(&[]);
+    assert!(told.contains("replaced an index of the same build that had "), "{told}");
+    assert!(
+        told.contains(" lines with one that has 0: ") && told.contains("--debug-file"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1);
+    assert_eq!(build(&["--force"]), "");
+    // Of another build: that is what building again is for.
+    assert_eq!(build(&with_debug), "");
+    std::fs::copy(testdata("elf/zero-size/z.exe"), &app).unwrap();
+    assert_eq!(build(&[]), "");
+}
+
 #[test]
 fn what_a_walk_cannot_use_is_no_failure() {
     let directory = tempfile::tempdir().unwrap();
@@ -431,6 +493,9 @@ fn a_process_is_indexed_file_by_file() {
         .args(["build", "--names-only", "--json", "--pid", &pid.to_string()])
         .output()
         .unwrap();
+    let mut again = symidx();
+    again.env("XDG_CACHE_HOME", directory.path());
+    let again = again.args(["build", "--names-only", "--pid", &pid.to_string()]).output().unwrap();
     let mut lookup = symidx();
     lookup.env("XDG_CACHE_HOME", directory.path());
     let mapped = maps();
@@ -454,6 +519,15 @@ fn a_process_is_indexed_file_by_file() {
             .iter()
             .all(|built| built["output"].as_str().unwrap().starts_with(text(&store)))
     );
+    // One line sums it up; the vDSO, which no file has, is among them where there is one.
+    let vdso = inputs.iter().any(|input| input == "[vdso]");
+    assert_eq!(vdso, mapped.contains("[vdso]"), "{inputs:?}");
+    let sum = |output| stderr(output).lines().last().unwrap().to_owned();
+    let expected = format!("process {pid}: {} built", inputs.len());
+    assert!(sum(&output).starts_with(&expected), "{}", stderr(&output));
+    assert_eq!((code(&again), stdout(&again).lines().count()), (0, inputs.len()));
+    let expected = format!("process {pid}: {} up to date", inputs.len());
+    assert!(sum(&again).starts_with(&expected), "{}", stderr(&again));
     // What is in the cache is not built again.
     assert!(!stderr(&found).contains("libc.so"), "{}", stderr(&found));
 }
@@ -478,4 +552,34 @@ fn packed_modules_are_indexed_as_what_is_in_them() {
     let output = run(["lookup", text(&modules.join("fake.ko.xz")), "0x0"]);
     assert_eq!((code(&output), stderr(&output).as_str()), (0, ""));
     assert_eq!(stdout(&output), stdout(&run(["lookup", text(&plain), "0x0"])));
+}
+
+/// Twenty thousand threads took minutes to begin, and all of the machine.
+#[test]
+fn no_number_of_threads_is_too_large() {
+    let Some(program) = program(&["-g"]) else { return };
+    let peak = |variable: Option<&str>, more: &[&str]| {
+        let mut command = symidx();
+        command.args(["build", text(&program.binary), "--force", "-q"]).args(more);
+        if let Some(threads) = variable {
+            command.env("RAYON_NUM_THREADS", threads);
+        }
+        let mut child = command.spawn().unwrap();
+        let tasks = format!("/proc/{}/task", child.id());
+        let (mut most, start) = (0, std::time::Instant::now());
+        let status = loop {
+            most = most.max(std::fs::read_dir(&tasks).map_or(0, Iterator::count));
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if most > 2000 || start.elapsed().as_secs() > 60 {
+                let _ = child.kill();
+            }
+        };
+        assert!(status.success(), "{most} threads");
+        most
+    };
+    assert!(peak(Some("20000"), &[]) < 600);
+    assert!(peak(None, &["-j", "65535"]) < 600);
+    assert!(peak(Some("no number"), &[]) < 600);
 }

@@ -39,6 +39,11 @@ fn names_are_found_however_they_are_spelled() {
             b"_ZN4core3fmt5write17h0123456789abcdefE",
             b"work.cold",
             b"work",
+            b"_ZN2ns1gIiEEvT_",
+            b"_ZN2ns1gIcEEvT_",
+            b"_ZN1CIiE4makeIcEEvv",
+            b"_ZN1D4makeEv",
+            b"_ZN1DIiE4makeEv",
         ],
         &input,
     );
@@ -52,6 +57,15 @@ fn names_are_found_however_they_are_spelled() {
         assert_eq!(found(&[name]), ["_ZN5space6methodEv"], "{name}");
     }
     assert_eq!(found(&["core::fmt::write"]).len(), 1);
+    // Without the arguments of templates every one of them is meant, unless one is
+    // called just that.
+    assert_eq!(found(&["ns::g"]), ["_ZN2ns1gIiEEvT_", "_ZN2ns1gIcEEvT_"]);
+    assert_eq!(found(&["C::make"]), ["_ZN1CIiE4makeIcEEvv"]);
+    assert_eq!(found(&["D::make"]), ["_ZN1D4makeEv"]);
+    for name in ["g", "ns::g<long>", "C", "C::make<int>", "ns::", ""] {
+        assert!(found(&[name]).is_empty(), "{name}");
+    }
+    assert!(found(&["--no-demangle", "ns::g"]).is_empty());
     assert_eq!(found(&["--prefix", "work"]).len(), 2);
     assert_eq!(found(&["--prefix", "space::"]).len(), 1);
     assert_eq!(found(&["--regex", "^(plain|space::.*)$"]).len(), 2);
@@ -97,6 +111,28 @@ fn dump_holds_every_name_in_a_stable_order() {
     }
     assert_eq!(stdout(&output), stdout(&run(["dump", text(&index), "--json"])));
     assert!(stdout(&run(["dump", text(&index)])).contains("  alias "));
+}
+
+#[test]
+fn dump_lists_lines_with_their_frames() {
+    let index = testdata("golden/lines.symidx");
+    let info = run(["info", text(&index), "--json"]);
+    let rows = json(&run(["dump", "--lines", "--json", text(&index)]));
+    assert_eq!(json(&info)[0]["counts"]["line_rows"], rows.len());
+    let place = |row: &serde_json::Value| row["address"].as_str().unwrap().to_owned();
+    for row in &rows {
+        // The answer of a lookup, but for what is demangled.
+        let answer = json(&run(["lookup", "--json", text(&index), &place(row)]));
+        let mut frames = answer[0]["frames"].clone();
+        for frame in frames.as_array_mut().unwrap() {
+            frame.as_object_mut().unwrap().remove("demangled");
+        }
+        assert_eq!(row["frames"], frames, "{row}");
+        assert!(row["size"].as_u64().unwrap() > 0 && row["section"].is_null(), "{row}");
+    }
+    let lines = stdout(&run(["dump", "--lines", text(&index)]));
+    assert_eq!(lines.lines().filter(|line| line.starts_with("0x")).count(), rows.len());
+    assert!(lines.contains("\n  (inlined by) "), "{lines}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod common;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use common::{addresses, code, json, program, run, run_with, stderr, stdout, text};
+use common::{addresses, code, json, program, run, run_with, stderr, stdout, testdata, text};
 use serde_json::Value;
 
 /// llvm-symbolizer's name, if it is there.
@@ -196,4 +196,42 @@ fn damage_costs_only_what_it_hits() {
         }
     }
     assert!(lost > 0 && kept > 0, "{lost} do not open, {kept} are as before");
+}
+
+/// Swift's names are shown as they are in every style, its lines like any other's,
+/// and the unit that stands for a module of headers has no code to be missing.
+#[test]
+fn swift_is_read_and_its_names_are_left_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let asked_for = b"0x401000\n0x401007\n0x40100b\n0x40100e\n0x401010\n0x401020\n";
+    for version in ["4", "5"] {
+        let file = testdata(&format!("elf/swift/s{version}.exe"));
+        let output = directory.path().join("index.symidx");
+        let report = run(["build", "--force", "--json", text(&file), "-o", text(&output)]);
+        let report = &json(&report)[0];
+        assert_eq!(report["warnings"], serde_json::json!([]), "{report}");
+        let skipped: Vec<&String> = report["skipped"].as_object().unwrap().keys().collect();
+        assert!(!skipped.iter().any(|why| why.contains("split")), "{skipped:?}");
+        let answers = json(&run_with(&["lookup", "--json", text(&output)], asked_for));
+        let first = &answers[0]["frames"];
+        assert_eq!(first[0]["function"], "$s4main5inneryS2iF");
+        assert_eq!(first[0]["demangled"], "$s4main5inneryS2iF");
+        assert_eq!((&first[0]["file"], &first[0]["line"]), (&"/src/main.swift".into(), &4.into()));
+        assert_eq!(first[1]["demangled"], "$s4main5outeryS2iF");
+        // Line 0 is no line, in code that is inlined and in code that the compiler made.
+        assert_eq!(answers[1]["frames"][0]["line"], Value::Null);
+        assert_eq!(answers[4]["frames"][0]["line"], Value::Null);
+        assert_eq!(answers[5]["frames"][0]["file"], "/src/<compiler-generated>");
+        let gnu = run(["addr2line", "-Cife", text(&file), "0x401000"]);
+        assert_eq!(
+            stdout(&gnu),
+            "$s4main5inneryS2iF\n/src/main.swift:4\n$s4main5outeryS2iF\n/src/main.swift:12\n"
+        );
+        let plain = stdout(&run(["lookup", text(&output), "0x401010"]));
+        assert!(plain.contains("$s4main4DataV4SelfyACSiFZTm+0x0"), "{plain}");
+        let own = stdout(&run_with(&["lookup", "--style", "llvm", text(&output)], asked_for));
+        if let Some(llvm) = llvm() {
+            assert_eq!(own, asked(llvm, &["-e", text(&file)], asked_for));
+        }
+    }
 }

@@ -234,6 +234,31 @@ fn run_time_addresses_are_brought_back() {
     assert_eq!(symbol(&[".text:0x4"]), f1);
     // One past the function's last byte is its return address.
     assert_eq!(symbol(&["--return-address", "0x215060"]), ("f1".into(), 0x20.into()));
+    // Where the address counts otherwise than `start`, what it is as an svma.
+    let answer = |arguments: &[&str]| {
+        let output = run(["lookup", text(&index), "--json"].iter().chain(arguments));
+        json(&output).remove(0)
+    };
+    for (arguments, svma) in [
+        (&["0x215044"][..], None),
+        (&[".text:0x4"], None),
+        (&["--offset", "0x2044"], Some("0x215044")),
+        (&["--bias", "0x1000", "0x216044"], Some("0x215044")),
+        (&["--bias", "0x1000", "--return-address", "0x216060"], Some("0x215060")),
+        (&["--bias", "0x1000", "0x1000"], Some("0x0")),
+    ] {
+        let answer = answer(arguments);
+        assert_eq!(answer.get("svma").map(|svma| svma.as_str().unwrap()), svma, "{answer}");
+        assert_eq!(answer["address"], *arguments.last().unwrap().rsplit(':').next().unwrap());
+        if answer["symbol"].is_object() && svma.is_some() {
+            let number = |text: &serde_json::Value| {
+                let digits = text.as_str().unwrap().trim_start_matches("0x").to_owned();
+                u64::from_str_radix(&digits, 16).unwrap()
+            };
+            let offset = answer["symbol"]["offset"].as_u64().unwrap();
+            assert_eq!(number(&answer["symbol"]["start"]) + offset, number(&answer["svma"]));
+        }
+    }
 }
 
 #[test]
@@ -269,6 +294,9 @@ fn maps_lead_to_the_file_and_its_segment() {
     let answers = json(&output);
     assert_eq!(answers[0]["symbol"]["name"], "f1");
     assert_eq!(answers[0]["file"], path);
+    assert_eq!(answers[0]["address"], "0x7f0000015044");
+    assert_eq!(answers[0]["svma"], "0x215044");
+    assert_eq!(answers[1].get("svma"), None);
     assert_eq!(answers[1]["reason"], "anonymous memory");
     assert_eq!(answers[2]["reason"], "no file: [vdso]");
     assert_eq!(answers[3]["reason"], "no mapping holds this address");

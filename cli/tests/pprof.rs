@@ -14,7 +14,7 @@ use std::process::Command;
 
 use common::{code, copied, json, stderr, stdout, symidx, testdata, text};
 use serde_json::json;
-use symidx_pprof::{Limits, Location, Mapping, Profile, Sample, ValueType};
+use symidx_pprof::{Function, Limits, Line, Location, Mapping, Profile, Sample, ValueType};
 
 /// The command without any store or cache of the machine.
 fn pprof(home: &Path) -> Command {
@@ -340,6 +340,34 @@ fn a_file_of_the_kernel_is_not_read_because_a_profile_names_it() {
     assert!(stderr(&done).contains("/proc/kmsg is not here"), "{}", stderr(&done));
 }
 
+/// A kilobyte came to hundreds of megabytes of folded stacks.
+#[test]
+fn stacks_that_grow_out_of_all_proportion_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let raw = directory.path().join("raw.pb.gz");
+    let mut profile = Profile { sample_types: vec![ValueType::default()], ..Profile::default() };
+    let name = profile.strings.intern(&"n".repeat(100));
+    profile.functions.push(Function { id: 1, name, ..Function::default() });
+    let line = vec![Line { function_id: 1, ..Line::default() }; 100];
+    profile.locations = vec![Location { id: 1, line, ..Location::default() }];
+    profile.samples = (1..=150)
+        .map(|frames| Sample { location_id: vec![1; frames], value: vec![1], label: Vec::new() })
+        .collect();
+    profile.write(std::fs::File::create(&raw).unwrap()).unwrap();
+    assert!(raw.metadata().unwrap().len() < 2000);
+    let done = pprof(directory.path()).args(["--folded", text(&raw)]).output().unwrap();
+    assert_eq!((code(&done), done.stdout.len()), (1, 0));
+    let message = stderr(&done);
+    assert!(message.contains("at most 67108864 bytes") && message.contains("--max-memory"));
+    assert_eq!(message.lines().count(), 1, "{message}");
+    // Whoever trusts it says so.
+    let done = pprof(directory.path())
+        .args(["--folded", "--max-memory", "1G", text(&raw)])
+        .output()
+        .unwrap();
+    assert_eq!((code(&done), stdout(&done).lines().count()), (0, 150));
+}
+
 #[test]
 fn a_profile_without_mappings_is_of_the_program_that_is_named() {
     let directory = tempfile::tempdir().unwrap();
@@ -351,7 +379,7 @@ fn a_profile_without_mappings_is_of_the_program_that_is_named() {
         .output()
         .unwrap();
     assert_eq!(lines(&read(&output)), ["hot /src/work.c:13 from 10", ""]);
-    assert!(stderr(&done).contains("1 no symbol covers the address"), "{}", stderr(&done));
+    assert!(stderr(&done).contains("1 no symbol covers this address"), "{}", stderr(&done));
     let done = pprof(directory.path()).args([text(&raw), "--json", "-o", text(&output)]).output();
     let summary = json(&done.unwrap()).remove(0);
     assert_eq!(summary["unknown"], json!({"no mapping holds the address": 2}));
@@ -503,7 +531,7 @@ fn a_line_without_a_function_is_kept_and_counts_as_unknown() {
     };
     let summary = symbolize(&raw);
     assert_eq!(summary["symbolized"], 1);
-    assert_eq!(summary["unknown"], json!({"no symbol covers the address": 1}));
+    assert_eq!(summary["unknown"], json!({"no symbol covers this address": 1}));
     let profile = read(&output);
     let file = text(&source);
     assert_eq!(lines(&profile), [format!("f {file}:5 from 0"), format!(" {file}:8 from 0")]);

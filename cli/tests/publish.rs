@@ -115,3 +115,24 @@ fn a_full_disk_is_an_error_and_keeps_the_old_index() {
     assert_eq!(before.unwrap(), after.unwrap());
     assert_eq!(left, 1, "a temporary file is left");
 }
+
+/// The signal of `ulimit -f` ended a build before it could remove what it had begun.
+#[test]
+fn a_limit_of_file_sizes_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let input = big_input(directory.path());
+    let output = directory.path().join("out.symidx");
+    // Blocks of 512 or 1024 bytes; the index has some hundreds of kilobytes.
+    let script = format!("ulimit -f 20 && exec {} \"$@\"", env!("CARGO_BIN_EXE_symidx"));
+    let done = Command::new("sh")
+        .args(["-c", &script, "sh", "build", text(&input), "-o", text(&output), "-q"])
+        .output()
+        .unwrap();
+    assert_eq!(code(&done), 1, "{}", stderr(&done));
+    let message = stderr(&done);
+    assert!(message.contains("cannot write") && message.contains("nothing was published"));
+    assert_eq!(message.lines().count(), 1, "{message}");
+    let left: Vec<_> =
+        std::fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["big"]);
+}

@@ -6,22 +6,26 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use symidx::Index;
 use symidx::format::{self, Identity, MAX_ID};
 use symidx::metadata::Metadata;
 
-use crate::input::{self, Input, InputError, ReadOptions};
-use crate::layout::{self, LayoutError, LayoutOptions};
+use crate::input::{self, Input, ReadOptions};
+use crate::layout::{self, LayoutOptions};
 use crate::lines::{self, LineOptions};
 use crate::model::{AddressKind, Format, Image, Report, Store};
 use crate::normalise::{NormaliseOptions, normalise};
 use crate::progress::Listener;
-use crate::publish::{PublishError, publish};
+use crate::publish::publish;
 use crate::write::pieces::Pieces;
 use crate::write::{Contents, write};
+
+mod error;
+mod hashing;
+
+pub use error::BuildError;
+use hashing::{Stop, hash_input, inputs_digest, joined};
 
 /// What to build and how.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +41,8 @@ pub struct BuildOptions {
     /// cannot demangle or have no time to.
     pub demangle: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
-    /// changes what is built.
+    /// changes what is built. A unit is read whole, which takes about six times
+    /// its DWARF: where that alone passes the bound, the report has a warning.
     pub max_memory: Option<u64>,
     /// Threads that read DWARF; `None`: one per processor, shared by all builds
     /// of the process. Never changes what is built.
@@ -100,86 +105,6 @@ pub struct BuildReport {
     pub warnings: Vec<String>,
     /// Every file read: the input first, then its companions.
     pub inputs: Vec<PathBuf>,
-}
-
-/// Why there is no index.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// The input cannot be read.
-    Input(InputError),
-    /// The input has no symbols at all.
-    NoSymbols {
-        /// The input.
-        path: PathBuf,
-        /// What was left out, and why the rest is missing.
-        report: Report,
-    },
-    /// Something outgrew the format.
-    Layout {
-        /// The input.
-        path: PathBuf,
-        /// What.
-        source: LayoutError,
-    },
-    /// The index could not be published.
-    Publish(PublishError),
-    /// The index could not be made in memory.
-    Memory {
-        /// The input.
-        path: PathBuf,
-        /// The error.
-        source: io::Error,
-    },
-}
-
-impl std::fmt::Display for BuildError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Input(error) => error.fmt(f),
-            Self::NoSymbols { path, report } => {
-                write!(f, "{}: expected symbols, found none", path.display())?;
-                for (i, (reason, count)) in report.skipped.iter().enumerate() {
-                    let before = if i == 0 { " (left out: " } else { ", " };
-                    write!(f, "{before}{count} {reason}")?;
-                }
-                if !report.skipped.is_empty() {
-                    write!(f, ")")?;
-                }
-                write!(
-                    f,
-                    "; give the file before it was stripped or its debug file, or allow an empty index (--allow-empty)"
-                )
-            }
-            Self::Layout { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Publish(error) => error.fmt(f),
-            Self::Memory { path, source } => write!(f, "{}: {source}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Input(error) => Some(error),
-            Self::Layout { source, .. } => Some(source),
-            Self::Publish(error) => Some(error),
-            Self::Memory { source, .. } => Some(source),
-            Self::NoSymbols { .. } => None,
-        }
-    }
-}
-
-impl From<InputError> for BuildError {
-    fn from(error: InputError) -> Self {
-        Self::Input(error)
-    }
-}
-
-impl From<PublishError> for BuildError {
-    fn from(error: PublishError) -> Self {
-        Self::Publish(error)
-    }
 }
 
 /// Builds the index of `input` and publishes it at `output`, unless the index
@@ -366,6 +291,7 @@ impl<'store> Source<'store> {
         let line_options =
             LineOptions::new(options.max_memory, options.threads, options.progress.clone());
         let lines = lines::read(&mut self.image, &line_options);
+        let beyond = lines.beyond(options.max_memory);
         options.progress.phase("laying out", 0);
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
@@ -386,7 +312,7 @@ impl<'store> Source<'store> {
             layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;
         }
         self.image.report = report;
-        Ok(Prepared { source: self, plan, symbols, line_rows, inlined })
+        Ok(Prepared { source: self, plan, symbols, line_rows, inlined, beyond })
     }
 
     fn identity(&self, hashes: &Hashes) -> Identity {
@@ -438,6 +364,9 @@ struct Prepared<'store> {
     symbols: u64,
     line_rows: u64,
     inlined: u64,
+    /// A warning that depends on the bound on memory: no part of the index, whose
+    /// bytes do not.
+    beyond: Option<String>,
 }
 
 impl<'store> Prepared<'store> {
@@ -512,17 +441,54 @@ impl<'store> Finished<'store> {
         Some(report)
     }
 
+    /// What to say when the index at `output`, of this build, has lines from
+    /// debug files that this one did not find. `None` where it loses none, or
+    /// none were asked for.
+    fn loses_lines_of(&self, output: &Path, options: &BuildOptions) -> Option<String> {
+        if options.is_names_only() {
+            return None;
+        }
+        // SAFETY: indexes are replaced by rename, never edited; one that is
+        // edited all the same is looked at once and dropped.
+        #[allow(unsafe_code)]
+        let index = unsafe { Index::map(output) }.ok()?;
+        let (there, here) = (index.identity(), &self.identity);
+        let same_build = match there.id_kind.get() {
+            format::ID_NONE => there.input_hash == here.input_hash,
+            _ => there.id_kind == here.id_kind && there.id == here.id,
+        };
+        let lines = index.line_counts().rows;
+        if !same_build || lines <= self.prepared.line_rows {
+            return None;
+        }
+        let companions = symidx::metadata::read(&index).ok()??.companions;
+        let own = &self.prepared.source.image.companions;
+        let lost = |(role, _): &&(String, [u8; 32])| {
+            DEBUG_ROLES.contains(&role.as_str()) && own.iter().all(|found| found.role != role)
+        };
+        let role = companions.iter().find(lost).map(|(role, _)| role)?;
+        Some(format!(
+            "replaced an index of the same build that had {lines} lines with one that has {}: that one was \
+             made with a {role}, which this build did not find; to have them again, build with the \
+             --debug-file or --debug-dir that it was made with",
+            self.prepared.line_rows
+        ))
+    }
+
     fn publish(self, output: &Path, options: &BuildOptions) -> Result<BuildReport, BuildError> {
         let contents = self.contents();
+        let loss = self.loses_lines_of(output, options);
         let bytes = publish(output, |file| match options.small_pieces {
             true => write(&contents, Pieces::new(file)),
             false => write(&contents, file),
         })?;
-        Ok(self.report(bytes))
+        let mut report = self.report(bytes);
+        report.warnings.extend(loss);
+        Ok(report)
     }
 
     fn report(&self, bytes: u64) -> BuildReport {
-        let Prepared { source, plan, symbols, line_rows, inlined } = &self.prepared;
+        let Prepared { source, plan, symbols, line_rows, inlined, beyond } = &self.prepared;
         let count = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
         BuildReport {
             status: Status::Built,
@@ -536,11 +502,15 @@ impl<'store> Finished<'store> {
             input_bytes: source.input_size,
             id: id_text(&source.image, &self.input_hash),
             skipped: skipped(&source.image.report),
-            warnings: source.image.report.warnings.clone(),
+            warnings: source.image.report.warnings.iter().chain(beyond).cloned().collect(),
             inputs: source.inputs(),
         }
     }
 }
+
+/// Roles of the files that lines come from.
+const DEBUG_ROLES: [&str; 5] =
+    ["debug file", "dwz file", "split package", "split debug file", "object file"];
 
 fn skipped(report: &Report) -> Vec<(String, u64)> {
     report.skipped.iter().map(|(&reason, &count)| (reason.to_owned(), count)).collect()
@@ -579,89 +549,4 @@ pub fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// BLAKE3 of an input.
-fn hash_input(input: &Input<'_>, stopped: &AtomicBool) -> io::Result<[u8; 32]> {
-    match input.file {
-        Some(file) => hash_file(file, stopped),
-        None => Ok(*blake3::hash(input.data).as_bytes()),
-    }
-}
-
-/// BLAKE3 of a file, read in order: hashing through the map would fill it
-/// with pages that nothing else needs.
-fn hash_file(mut file: &std::fs::File, stopped: &AtomicBool) -> io::Result<[u8; 32]> {
-    use std::io::{Read as _, Seek as _};
-    file.rewind()?;
-    let mut hasher = blake3::Hasher::new();
-    let mut buffer = vec![0; 1 << 18];
-    while !stopped.load(Ordering::Relaxed) {
-        match file.read(&mut buffer)? {
-            0 => return Ok(*hasher.finalize().as_bytes()),
-            count => hasher.update(buffer.get(..count).unwrap_or(&[])),
-        };
-    }
-    Err(io::Error::from(io::ErrorKind::Interrupted))
-}
-
-/// Tells the hashing thread to stop when the build ends before it: an input
-/// that is refused is not read to its end first.
-#[derive(Default)]
-struct Stop(Arc<AtomicBool>);
-
-impl Stop {
-    fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
-    }
-}
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// The hash from its thread.
-fn joined(
-    hash: std::thread::ScopedJoinHandle<'_, io::Result<[u8; 32]>>,
-    path: &Path,
-    options: &BuildOptions,
-) -> Result<[u8; 32], BuildError> {
-    if !hash.is_finished() {
-        options.progress.phase("hashing", 0);
-    }
-    let lost = |_| Err(io::Error::other("the hashing thread ended early"));
-    hash.join().unwrap_or_else(lost).map_err(|source| {
-        InputError::Io { path: path.to_path_buf(), action: "read", source }.into()
-    })
-}
-
-/// One digest of everything that decides an index's bytes. The program's
-/// version is part of it: another release may know better rules.
-fn inputs_digest(
-    image: &Image<'_>,
-    input_hash: &[u8; 32],
-    companions: &[(String, [u8; 32])],
-    options: &BuildOptions,
-) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("symidx inputs digest v1");
-    let mut field = |bytes: &[u8]| {
-        hasher.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
-        hasher.update(bytes);
-    };
-    field(env!("CARGO_PKG_VERSION").as_bytes());
-    field(&format::VERSION.to_le_bytes());
-    field(input_hash);
-    let (slice_offset, slice_size) = image.slice.unwrap_or((0, 0));
-    field(&slice_offset.to_le_bytes());
-    field(&slice_size.to_le_bytes());
-    for word in option_words(options) {
-        field(word.as_bytes());
-    }
-    for (role, hash) in companions {
-        field(role.as_bytes());
-        field(hash);
-    }
-    *hasher.finalize().as_bytes()
 }

@@ -34,6 +34,27 @@ impl Texts<'_> {
             || name == self.short
             || (self.full.starts_with(name) && name.ends_with(self.short))
     }
+
+    /// True for the short name without the arguments of templates, as debuggers take
+    /// it for each of them: `ns::C::f` for `ns::C<int>::f<char>`.
+    ///
+    /// ```
+    /// use symidx_indexer::demangle::Demangler;
+    /// let mut demangler = Demangler::new(true);
+    /// let mut buffer = Vec::new();
+    /// assert!(demangler.texts(b"_ZN2ns1gIiEEvT_").is_some_and(|texts| texts.is_bare(b"ns::g", &mut buffer)));
+    /// ```
+    #[must_use]
+    pub fn is_bare(&self, name: &[u8], buffer: &mut Vec<u8>) -> bool {
+        // Most names do not even begin like it.
+        let first = name.iter().position(|&byte| byte == b':').unwrap_or(name.len());
+        let begins = name.get(..first).is_some_and(|start| self.short.starts_with(start));
+        if !begins || !self.short.contains(&b'<') {
+            return false;
+        }
+        path::bare(self.short, buffer);
+        *buffer == name
+    }
 }
 
 /// Demangles one name after the other.
@@ -64,6 +85,13 @@ impl Demangler {
             Some(_) => self.buffer.text.as_bytes(),
             None => name,
         }
+    }
+
+    /// The whole demangled name, `None` when it is not mangled.
+    pub fn whole(&mut self, name: &[u8]) -> Option<&[u8]> {
+        self.demangle(name)?;
+        let full = self.buffer.text.as_bytes();
+        (!full.is_empty()).then_some(full)
     }
 
     /// The texts shown for a name, `None` when it is not mangled.

@@ -6,6 +6,25 @@
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, PoisonError};
 
+/// More threads than this are never started, whatever anybody asks for: tens of
+/// thousands take minutes to begin and end, or cannot be had at all.
+pub const MAX_THREADS: usize = 512;
+
+/// How many threads work side by side: as many as the user wants, else one per
+/// processor; at most [`MAX_THREADS`].
+///
+/// ```
+/// use symidx_indexer::parallel::{MAX_THREADS, allowed};
+/// assert_eq!(allowed(Some(3)), 3);
+/// assert_eq!(allowed(Some(60_000)), MAX_THREADS);
+/// assert!(allowed(None) >= 1);
+/// ```
+#[must_use]
+pub fn allowed(wanted: Option<usize>) -> usize {
+    let own = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    wanted.unwrap_or_else(own).clamp(1, MAX_THREADS)
+}
+
 /// Threads inside a build: what `jobs` leaves for each of the workers; `None`:
 /// whatever the machine has.
 ///

@@ -56,9 +56,7 @@ pub fn is_place(path: &Path) -> bool {
     path.components().any(|component| component.as_os_str() == BY_ID)
 }
 
-/// A file and its state, as the name of a link: device, inode, size, and the times
-/// of the last change of contents and of inode in nanoseconds, in lower-case hex
-/// with `-` between. Times before 1970 are negative numbers of 64 bits.
+/// A file and its state, as the name of a link: see [`symidx::Stamp`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileState(String);
 
@@ -67,20 +65,7 @@ impl FileState {
     #[cfg(unix)]
     #[must_use]
     pub fn of(metadata: &Metadata) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt as _;
-        let nanoseconds = |seconds: i64, rest: i64| {
-            seconds.wrapping_mul(1_000_000_000).wrapping_add(rest).cast_unsigned()
-        };
-        let modified = nanoseconds(metadata.mtime(), metadata.mtime_nsec());
-        let changed = nanoseconds(metadata.ctime(), metadata.ctime_nsec());
-        metadata.is_file().then(|| {
-            Self(format!(
-                "{:x}-{:x}-{:x}-{modified:x}-{changed:x}",
-                metadata.dev(),
-                metadata.ino(),
-                metadata.len()
-            ))
-        })
+        metadata.is_file().then(|| Self(symidx::Stamp::of(metadata).to_string()))
     }
 
     /// Of a regular file; nothing for others, and where files have no such numbers.

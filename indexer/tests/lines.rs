@@ -306,6 +306,10 @@ fn spans_that_share_windows_are_counted_in_linear_time() {
     assert!(index.verify_structure().is_err());
     let counted = index.line_counts().rows;
     assert!((40_000..=most).contains(&counted), "{counted} rows in {most} bytes");
+    // Listing them ends as well, with what is wrong.
+    let (listed, wrong): (Vec<_>, Vec<_>) = index.line_rows().partition(Result::is_ok);
+    assert!((40_000..=most).contains(&(listed.len() as u64)), "{} rows", listed.len());
+    assert_eq!(wrong.len(), 1);
 }
 
 /// Thousands of files in one long directory, which is written for each: their

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use symidx::process::{Missing, ModuleKind, Modules, Resolver, Store, Unknown};
-use symidx_indexer::store::FileState;
+use symidx_indexer::input::kallsyms::running::kernel_build_id;
+use symidx_indexer::store::{self, FileState};
 use symidx_indexer::{BuildOptions, build_file};
 
 /// The file and symbol that the loader has for an address.
@@ -235,4 +236,45 @@ fn modules_of_this_process_are_the_same_from_inside_and_outside() {
     assert!(inside.iter().any(|module| module.kind() == ModuleKind::Vdso && module.id().is_some()));
     assert!(!inside.changed().unwrap());
     assert!(!outside.changed().unwrap());
+}
+
+/// The place of a kernel's index by its build-id was written to, and looked into by
+/// the command alone.
+#[test]
+fn the_running_kernel_is_found_by_its_build_id() {
+    let kallsyms = Path::new("/proc/kallsyms");
+    let first = std::fs::read_to_string(kallsyms).unwrap_or_default();
+    let first = first.lines().next().and_then(|line| line.split_once(' '));
+    let address = first.and_then(|(address, _)| u64::from_str_radix(address, 16).ok());
+    let (Some(id), Some(address)) = (kernel_build_id(), address.filter(|&address| address != 0))
+    else {
+        eprintln!("SKIPPED: the kernel hides its build-id or its addresses");
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let place = store::place(directory.path(), &id, store::Kind::Kallsyms);
+    std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+    let store = Arc::new(empty().with_directory(directory.path()));
+    let mut resolver = Resolver::new(Modules::capture(), store.clone());
+    assert_eq!(resolver.open_kernel(), Err(Missing::NotFound));
+    assert_eq!(resolver.lookup(address).err(), Some(Unknown::NoModule));
+    build(kallsyms, &place);
+    let before = resolver.budget().anonymous_bytes;
+    for _ in 0..2 {
+        assert_eq!(resolver.open_kernel(), Ok(()));
+        let found = resolver.lookup(address).unwrap();
+        assert_eq!(found.symbol().start().0, address);
+        let more = resolver.budget().anonymous_bytes - before;
+        let size = place.metadata().unwrap().len();
+        assert!((size..size + 8192).contains(&more), "{more} bytes for an index of {size}");
+    }
+    assert_eq!(resolver.lookup(1 << 62).err(), Some(Unknown::NoModule));
+    // The same build as it ran before the last boot: other addresses under the same id.
+    let text = std::fs::read_to_string(kallsyms).unwrap();
+    let old: String = text.lines().skip(1).map(|line| format!("{line}\n")).collect();
+    let old_text = directory.path().join("kallsyms");
+    std::fs::write(&old_text, old).unwrap();
+    build(&old_text, &place);
+    let stale = store.find_kernel().err();
+    assert!(matches!(stale, Some(Missing::Stale { .. })), "{stale:?}");
 }

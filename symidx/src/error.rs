@@ -4,6 +4,9 @@ use core::fmt;
 
 use crate::format::SectionId;
 
+/// Why an index has no answer for an address that is its own: the one wording of it.
+pub const UNCOVERED: &str = "no symbol covers this address";
+
 /// The file breaks a promise that a query relied on. Building the index again
 /// is the cure; nothing else in the process is affected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

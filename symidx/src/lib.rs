@@ -51,7 +51,10 @@ mod names;
 mod open;
 #[cfg(all(feature = "process", unix))]
 pub mod process;
+mod rows;
 mod search;
+#[cfg(all(feature = "std", unix))]
+mod stamp;
 mod sys;
 mod verify;
 
@@ -59,9 +62,12 @@ pub use address::{FileOffset, ImageSectionId, Svma};
 pub use answer::{AliasName, Section, Symbol};
 pub use batch::Sorted;
 pub use display::{DisplayName, DisplayText};
-pub use error::{Corrupt, Invariant, OpenError, Violation};
+pub use error::{Corrupt, Invariant, OpenError, UNCOVERED, Violation};
 pub use format::{Binding, Extent, Kind};
 pub use frames::{Frame, Frames, SourceFile};
 pub use index::{FileSection, Index, Match};
 pub use lines::LineCounts;
 pub use names::Name;
+pub use rows::{LineRow, LineRows};
+#[cfg(all(feature = "std", unix))]
+pub use stamp::Stamp;

@@ -22,7 +22,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use symidx_indexer::input::ReadOptions;
-use symidx_indexer::parallel::{Budget, estimate, memory_each, threads_each};
+use symidx_indexer::parallel::{Budget, allowed, estimate, memory_each, threads_each};
 use symidx_indexer::publish::publish;
 use symidx_indexer::store::FileState;
 use symidx_indexer::{BuildOptions, BuildReport, build_file, build_from_bytes};
@@ -128,10 +128,7 @@ pub fn index(
     mut see: impl FnMut(&Indexed, usize, usize),
 ) {
     let Plan { rows, jobs } = plan::plan(inventory, binaries, options);
-    let allowed = match options.jobs {
-        Some(jobs) => jobs.get(),
-        None => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-    };
+    let allowed = allowed(options.jobs.map(NonZeroUsize::get));
     let workers = allowed.min(jobs.len()).max(1);
     let shared = Shared {
         jobs: &jobs,

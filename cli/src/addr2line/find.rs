@@ -7,8 +7,9 @@
 use symidx::format::{Extent, Kind};
 use symidx::{Corrupt, ImageSectionId, Index, Name, Section, Svma, Symbol};
 
+use super::binary::Binary;
 use crate::find::{literal_part, scan};
-use crate::frames::{Chain, FrameText, Want, symbol_of};
+use crate::frames::{Chain, FrameText, PathText, Want, symbol_of};
 use crate::shown::Shown;
 use crate::text::bytes_of;
 
@@ -18,6 +19,7 @@ const EVERYTHING: Want = Want { inlines: true, display: true };
 /// Finds frames and symbols.
 pub(super) struct Finder<'i> {
     index: &'i Index<'static>,
+    binary: Binary<'i>,
     section: Option<Section<'i>>,
     /// Functions by section (in a relocatable file) and address: made when the
     /// first address in a gap is asked for.
@@ -35,8 +37,12 @@ struct Function<'i> {
 
 impl<'i> Finder<'i> {
     /// Addresses are offsets in the section if there is one.
-    pub(super) fn new(index: &'i Index<'static>, section: Option<Section<'i>>) -> Self {
-        Self { index, section, functions: None, damage: None }
+    pub(super) fn new(
+        index: &'i Index<'static>,
+        binary: Binary<'i>,
+        section: Option<Section<'i>>,
+    ) -> Self {
+        Self { index, binary, section, functions: None, damage: None }
     }
 
     /// The first damage met so far.
@@ -136,14 +142,28 @@ impl<'i> Finder<'i> {
         })?;
         let Chain { mut frames, damage } = Chain::new(index, frames, symbol.as_ref(), EVERYTHING);
         self.damage = self.damage.or(damage);
+        let mut start = symbol.as_ref().map(|symbol| symbol.start().0);
+        if let (Some(symbol), Some(outermost)) = (&symbol, frames.last_mut())
+            && is_function(symbol)
+            && let Some(stated) = match index.is_relocatable() {
+                true => index.stated_function_in(section.id(), offset),
+                false => index.stated_function(address),
+            }?
+            && is_another_name(symbol, bytes_of(stated))?
+        {
+            outermost.function = Some(bytes_of(stated));
+            outermost.display = index.display_name(stated).ok().flatten();
+        }
         if !symbol.as_ref().is_some_and(is_function) {
             let placed = frames.iter().any(|frame| frame.file.is_some());
             if !placed {
                 frames.clear();
             }
             let before = self.function_before(section, offset)?;
-            let display = before.and_then(|name| index.display_name(name).ok().flatten());
-            let function = before.map(bytes_of);
+            start = before.map(|function| function.key.1);
+            let name = before.map(|function| function.name);
+            let display = name.and_then(|name| index.display_name(name).ok().flatten());
+            let function = name.map(bytes_of);
             match (frames.last_mut(), function) {
                 (Some(outermost), _) if symbol.is_some() || outermost.function.is_none() => {
                     (outermost.function, outermost.display) = (function, display);
@@ -154,6 +174,14 @@ impl<'i> Finder<'i> {
                 _ => {}
             }
         }
+        // Without lines the symbol table may know the file at least.
+        if let ([frame], Some(start)) = (frames.as_mut_slice(), start)
+            && (frame.file, frame.line) == (None, None)
+            && let Some(name) = frame.function
+        {
+            let file = self.binary.file_of(start, name);
+            frame.file = file.map(|name| PathText { directory: b"", name });
+        }
         Ok(frames)
     }
 
@@ -163,7 +191,7 @@ impl<'i> Finder<'i> {
         &mut self,
         section: &Section<'i>,
         offset: u64,
-    ) -> Result<Option<Name<'i>>, Corrupt> {
+    ) -> Result<Option<Function<'i>>, Corrupt> {
         let index = self.index;
         let relocatable = index.is_relocatable();
         let functions = match &mut self.functions {
@@ -176,7 +204,7 @@ impl<'i> Finder<'i> {
         };
         let after = functions.partition_point(|function| function.key <= key(offset));
         let before = after.checked_sub(1).and_then(|before| functions.get(before));
-        Ok(before.filter(|function| function.key >= key(0)).map(|function| function.name))
+        Ok(before.filter(|function| function.key >= key(0)).copied())
     }
 }
 
@@ -205,6 +233,23 @@ fn functions<'i>(index: &'i Index<'_>) -> Result<Vec<Function<'i>>, Corrupt> {
 fn is_function(symbol: &Symbol<'_>) -> bool {
     matches!(symbol.kind(), Kind::Function | Kind::Ifunc | Kind::Label)
         && symbol.extent() != Extent::Synthesized
+}
+
+/// True for the name of the whole function that a symbol is a piece or a clone
+/// of (`f` for `f.cold`), and for another name at the same place: debug
+/// information has these, and GNU prints them.
+fn is_another_name(symbol: &Symbol<'_>, stated: &[u8]) -> Result<bool, Corrupt> {
+    let name = bytes_of(symbol.name());
+    let of_piece = name.strip_prefix(stated).is_some_and(|piece| piece.starts_with(b"."));
+    if of_piece || name == stated {
+        return Ok(of_piece);
+    }
+    for alias in symbol.aliases() {
+        if bytes_of(alias?.name()) == stated {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// True for what may be a mangled name's demangled form.

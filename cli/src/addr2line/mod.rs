@@ -5,6 +5,7 @@
 //! question is waited for, so that perf can hold a conversation with it.
 
 mod answer;
+mod binary;
 mod find;
 mod number;
 mod options;
@@ -17,6 +18,7 @@ use std::process::ExitCode;
 
 use clap::ColorChoice;
 use symidx::Index;
+use symidx_indexer::model::Store;
 
 use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
@@ -25,6 +27,7 @@ use crate::source::{self, Source};
 use crate::ui::Ui;
 
 use answer::Writer;
+use binary::Binary;
 use find::Finder;
 use number::{Asked, asked};
 use options::{Options, Request};
@@ -123,11 +126,20 @@ fn flush(output: &mut Output) -> Result<(), String> {
 
 fn run(options: &Options) -> Result<(), String> {
     let file = options.file.as_deref().unwrap_or(OsStr::new("a.out"));
-    let index = open(Path::new(file))?;
+    let target = options.target.as_deref().filter(|target| !options::is_target(target));
+    let index = open(Path::new(file), target)?;
+    let store = Store::new();
+    let binary = Binary::new(Path::new(file), &store);
+    let mut nowhere = false;
     let section = match &options.section {
         None => None,
         Some(name) => match index.section_by_name(name.as_encoded_bytes()) {
             Ok(Some(section)) => Some(section),
+            // It is not in memory: nothing is known of what is in it.
+            Ok(None) if binary.has_section(name.as_encoded_bytes()) => {
+                nowhere = true;
+                None
+            }
             Ok(None) => {
                 let (file, name) = (file.display(), name.display());
                 return Err(format!("{file}: cannot find section {name}"));
@@ -137,7 +149,8 @@ fn run(options: &Options) -> Result<(), String> {
     };
     let careful = std::io::stdout().is_terminal();
     let mut session = Session {
-        finder: Finder::new(&index, section),
+        finder: Finder::new(&index, binary, section),
+        nowhere,
         writer: Writer::new(options, index.is_64(), careful),
         output: Output::default(),
         mask: if index.is_64() { u64::MAX } else { u32::MAX.into() },
@@ -157,8 +170,9 @@ fn run(options: &Options) -> Result<(), String> {
     }
 }
 
-/// Opens the index of a file, with GNU's words when there is none to be had.
-fn open(file: &Path) -> Result<Index<'static>, String> {
+/// Opens the index of a file, with GNU's words when there is none to be had,
+/// or when it is to be of a format that does not exist.
+fn open(file: &Path, unknown_target: Option<&OsStr>) -> Result<Index<'static>, String> {
     let name = file.display();
     match file.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -172,10 +186,11 @@ fn open(file: &Path) -> Result<Index<'static>, String> {
             return Err(format!("Warning: '{name}' is not an ordinary file"));
         }
         Ok(metadata) if metadata.len() == 0 => return Err(String::new()),
+        Ok(_) if unknown_target.is_some() => return Err(format!("{name}: invalid bfd target")),
         Ok(_) => {}
     }
     let read = ReadArgs::default();
-    let source = Source { file, read: &read, store: None, in_caches: false };
+    let source = Source { file, read: &read, store: None, in_caches: false, copied: false };
     source::open(source, Ui::new(true, ColorChoice::Never)).map_err(|failure| {
         let mut start = [0; 8];
         let known = std::fs::File::open(file)
@@ -197,6 +212,8 @@ fn open(file: &Path) -> Result<Index<'static>, String> {
 /// One run.
 struct Session<'i> {
     finder: Finder<'i>,
+    /// The section that was asked for is not in memory.
+    nowhere: bool,
     writer: Writer<'i>,
     output: Output,
     /// The bits of an address.
@@ -210,7 +227,7 @@ impl Session<'_> {
             Asked::Symbol(name, offset) => self.finder.symbol(name, offset),
         };
         let address = address & self.mask;
-        let frames = self.finder.frames(address);
+        let frames = if self.nowhere { Vec::new() } else { self.finder.frames(address) };
         self.writer.write(self.output.buffer(), address, &frames);
         if self.output.buffer().len() < FULL { Ok(()) } else { flush(&mut self.output) }
     }

@@ -40,6 +40,8 @@ pub(super) struct Options {
     pub(super) basenames: bool,
     /// `-C`.
     pub(super) demangle: bool,
+    /// `-b`.
+    pub(super) target: Option<OsString>,
     /// What is no option.
     pub(super) asked: Vec<OsString>,
 }
@@ -132,7 +134,7 @@ const SPECS: &[Spec] = &[
         b"b",
         &["target"],
         Takes::Value("BFDNAME"),
-        "Accepted; the file says what it is",
+        "Checked against the formats of GNU binutils; the file says which it is",
     ),
     spec(
         Key::Limit,
@@ -154,6 +156,75 @@ const SPECS: &[Spec] = &[
 
 /// Styles of GNU's -C.
 const STYLES: &[&str] = &["none", "auto", "gnu-v3", "java", "gnat", "dlang", "rust"];
+
+/// Formats that binutils know, on one machine or another: which of them a build
+/// of GNU addr2line takes differs, and those of its own machine are always among them.
+const TARGETS: &[&str] = &[
+    "default",
+    "plugin",
+    "binary",
+    "srec",
+    "symbolsrec",
+    "verilog",
+    "tekhex",
+    "ihex",
+    "pdb",
+    "elf64-little",
+    "elf64-big",
+    "elf32-little",
+    "elf32-big",
+    "elf64-x86-64",
+    "elf32-x86-64",
+    "elf32-i386",
+    "elf32-iamcu",
+    "pe-i386",
+    "pei-i386",
+    "pe-x86-64",
+    "pei-x86-64",
+    "pe-bigobj-x86-64",
+    "elf64-littleaarch64",
+    "elf64-bigaarch64",
+    "elf32-littleaarch64",
+    "elf32-bigaarch64",
+    "pe-aarch64-little",
+    "pei-aarch64-little",
+    "elf32-littlearm",
+    "elf32-bigarm",
+    "elf32-littlearm-fdpic",
+    "elf32-bigarm-fdpic",
+    "elf64-littleriscv",
+    "elf64-bigriscv",
+    "elf32-littleriscv",
+    "elf32-bigriscv",
+    "elf64-powerpc",
+    "elf64-powerpcle",
+    "elf32-powerpc",
+    "elf32-powerpcle",
+    "elf64-s390",
+    "elf32-s390",
+    "elf64-loongarch",
+    "elf32-loongarch",
+    "elf64-tradlittlemips",
+    "elf64-tradbigmips",
+    "elf32-tradlittlemips",
+    "elf32-tradbigmips",
+    "elf32-ntradlittlemips",
+    "elf32-ntradbigmips",
+    "elf64-sparc",
+    "elf32-sparc",
+    "mach-o-x86-64",
+    "mach-o-i386",
+    "mach-o-arm64",
+    "mach-o-arm",
+    "mach-o-be",
+    "mach-o-le",
+    "mach-o-fat",
+];
+
+/// True for the name of a format that binutils know.
+pub(super) fn is_target(name: &OsStr) -> bool {
+    TARGETS.iter().any(|known| name == *known)
+}
 
 /// Follows the words, as C's `getopt_long` would: options may stand behind
 /// addresses, short ones together, long ones shortened.
@@ -226,7 +297,8 @@ impl Options {
                 }
                 self.demangle = style != "none";
             }
-            Key::Target | Key::Limit | Key::NoLimit => {}
+            Key::Target => self.target = value,
+            Key::Limit | Key::NoLimit => {}
             Key::Help => return Ok(Some(Request::Help)),
             Key::Version => return Ok(Some(Request::Version)),
         }
@@ -307,9 +379,8 @@ pub(super) fn help(program: &str) -> StyledStr {
 const EXAMPLES: &str = "\
 Output, exit codes and the reading of addresses are GNU addr2line's, also when the program is called \
 by that name (a symbolic link `addr2line`, or one that ends in `-addr2line`). Known differences: no \
-`(discriminator N)`; a function without lines is at `??:?`, never at `FILE.c:?`; the outermost function \
-has its symbol's name, so that a piece of it shows as `f.cold`. A fresh FILE.symidx is used where \
-there is one: build it once and answers are immediate.
+`(discriminator N)`; a function without lines is at `FILE.c:?` only where FILE is the binary and not its \
+index. A fresh FILE.symidx is used where there is one: build it once and answers are immediate.
 
 EXAMPLES:
   symidx addr2line -e app 0x401136
@@ -345,7 +416,7 @@ mod tests {
             &["-fie", "p", "1170", "--", "-1"][..],
             &["-fiep", "1170", "--", "-1"],
             &["1170", "-f", "--inl", "--exe=p", "--", "-1"],
-            &["1170", "--fun", "--ex", "p", "-i", "-R", "--no-rec", "-b", "x", "--", "-1"],
+            &["1170", "--fun", "--ex", "p", "-i", "-R", "--no-rec", "--", "-1"],
         ] {
             assert_eq!(answer(words), all, "{words:?}");
         }
@@ -354,6 +425,16 @@ mod tests {
         assert!(answer(&["--demangle=gnu-v3"]).demangle);
         assert!(!answer(&["--dem=none"]).demangle);
         assert_eq!(answer(&["-C", "none"]).asked, ["none"]);
+    }
+
+    #[test]
+    fn formats_are_those_of_binutils() {
+        for known in ["elf64-x86-64", "elf32-littlearm", "mach-o-arm64", "default", "binary"] {
+            assert!(is_target(OsStr::new(known)), "{known}");
+        }
+        for unknown in ["nonsense", "", "elf64-x86-65", "ELF64-x86-64"] {
+            assert!(!is_target(OsStr::new(unknown)), "{unknown}");
+        }
     }
 
     #[test]

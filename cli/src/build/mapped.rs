@@ -1,5 +1,5 @@
 //! A process to inputs: the binaries that it has mapped, by paths that reach them
-//! from here.
+//! from here, and its vDSO.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,23 +8,56 @@ use symidx::process::{ModuleKind, Modules};
 
 use super::walk;
 use crate::failure::Failure;
+use crate::vdso;
 
-/// The binaries that a process has mapped, in the order of its addresses; an error
-/// stands where one could not be read. What is no binary is passed over.
-pub(super) fn files(pid: u32) -> Result<Vec<(PathBuf, Option<io::Error>)>, Failure> {
+/// What a process has mapped.
+#[derive(Debug, Default)]
+pub(super) struct Mapped {
+    /// The binaries, in the order of its addresses; an error stands where one could
+    /// not be read.
+    pub(super) files: Vec<(PathBuf, Option<io::Error>)>,
+    /// The vDSO's image, or why it cannot be read.
+    pub(super) vdso: Option<Result<Vec<u8>, String>>,
+    /// What is there besides and has no place in a store: how much, what.
+    pub(super) others: Vec<(usize, &'static str)>,
+}
+
+/// Looks at a process.
+pub(super) fn look(pid: u32) -> Result<Mapped, Failure> {
     let modules = Modules::from_pid(pid).map_err(|error| Failure::new(error.to_string()))?;
-    let mut found = Vec::new();
-    for module in modules.iter().filter(|module| module.kind() == ModuleKind::File) {
+    let mut found = Mapped::default();
+    let mut no_binaries = 0usize;
+    for module in &modules {
+        match module.kind() {
+            ModuleKind::File => {}
+            ModuleKind::Vdso => {
+                found.vdso = Some(vdso::memory(pid, module));
+                continue;
+            }
+            _ => continue,
+        }
         let (path, file) = (module.path(), module.file());
         // Opening a pipe would wait.
         let kind = file.metadata().map(|metadata| metadata.is_file());
         match kind.and_then(|is_file| Ok(is_file && walk::is_binary(file)?)) {
-            Ok(true) if is_same(path, file) => found.push((path.to_owned(), None)),
-            Ok(true) => found.push((file.to_owned(), None)),
-            Ok(false) => {}
-            Err(error) => found.push((path.to_owned(), Some(error))),
+            Ok(true) if is_same(path, file) => found.files.push((path.to_owned(), None)),
+            Ok(true) => found.files.push((file.to_owned(), None)),
+            Ok(false) => no_binaries = no_binaries.saturating_add(1),
+            Err(error) => found.files.push((path.to_owned(), Some(error))),
         }
     }
+    // Names in brackets are the kernel's.
+    let is_jit = |module: &symidx::process::Module| {
+        module.kind() == ModuleKind::Anonymous && module.path().as_os_str().is_empty()
+    };
+    let made = modules.spans().filter(|span| span.is_executable() && is_jit(span.module())).count();
+    found.others = vec![
+        (no_binaries, "mapped files that are no binaries"),
+        (
+            made,
+            "stretches of code made at run time, which `lookup --pid` asks its compiler's files about",
+        ),
+    ];
     Ok(found)
 }
 

@@ -41,7 +41,8 @@ pub(crate) struct BuildArgs {
     /// What to index.
     #[arg(value_name = "INPUT", required_unless_present = "pid")]
     inputs: Vec<PathBuf>,
-    /// Index every binary that this process has mapped, in containers and deleted ones too.
+    /// Index every binary that this process has mapped, in containers and deleted ones too,
+    /// and its vDSO. Code that it made itself is of that process alone and is not stored.
     /// Without --store, into the user's cache: $XDG_CACHE_HOME/symidx or ~/.cache/symidx.
     #[arg(long, value_name = "P", conflicts_with_all = ["inputs", "output"])]
     pid: Option<u32>,
@@ -73,7 +74,8 @@ pub(crate) struct BuildArgs {
     jobs: Option<u16>,
     /// Bound on anonymous memory: inputs whose estimated needs do not fit side by
     /// side are built one after the other, and debug information is read in smaller
-    /// parts (K, M, G: powers of 1024).
+    /// parts (K, M, G: powers of 1024). One unit of it is read whole and takes about six
+    /// times its size: a bound below that is passed, with a warning.
     #[arg(long, value_name = "SIZE", value_parser = size_option)]
     max_memory: Option<u64>,
     /// Rebuild even what is up to date.
@@ -107,7 +109,7 @@ pub(crate) fn run(args: &BuildArgs, ui: Ui) -> Result<u8, Failure> {
         })?);
     }
     let args = &args;
-    let jobs = plan::plan(args)?;
+    let plan::Plan { jobs, others } = plan::plan(args)?;
     if jobs.is_empty() {
         ui.warning(match args.pid {
             Some(_) => "no ELF or Mach-O file is mapped by this process",
@@ -116,5 +118,8 @@ pub(crate) fn run(args: &BuildArgs, ui: Ui) -> Result<u8, Failure> {
     }
     let mut report = report::Report::new(args, ui);
     work::run(&jobs, args, &mut report)?;
+    if let Some(pid) = args.pid {
+        report.sum_up(format_args!("process {pid}"), &others);
+    }
     report.finish()
 }

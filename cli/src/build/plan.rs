@@ -16,6 +16,7 @@ use super::{BuildArgs, mapped, walk};
 use crate::failure::Failure;
 use crate::options::Uuid;
 use crate::source::{Binary, beside};
+use crate::vdso;
 
 /// One index to build.
 #[derive(Debug)]
@@ -43,10 +44,21 @@ pub(super) struct Job {
     pub(super) same_as: Option<usize>,
     /// Bytes of the input.
     pub(super) input_bytes: u64,
+    /// The input itself where no file has it: the vDSO's.
+    pub(super) memory: Option<Vec<u8>>,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Every job, in the order of the inputs.
+    pub(super) jobs: Vec<Job>,
+    /// What a process has that no job is for: how much, what.
+    pub(super) others: Vec<(usize, &'static str)>,
 }
 
 /// Every job, in the order of the inputs.
-pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
+pub(super) fn plan(args: &BuildArgs) -> Result<Plan, Failure> {
     let mut inputs = Vec::new();
     let mut walked: Vec<std::ops::Range<usize>> = Vec::new();
     for input in &args.inputs {
@@ -61,8 +73,12 @@ pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
             inputs.push((input.clone(), None));
         }
     }
-    if let Some(pid) = args.pid {
-        inputs = mapped::files(pid)?;
+    let mut process = match args.pid {
+        Some(pid) => mapped::look(pid)?,
+        None => mapped::Mapped::default(),
+    };
+    if args.pid.is_some() {
+        inputs = std::mem::take(&mut process.files);
         walked.push(0..inputs.len());
     }
     let mut jobs = Vec::new();
@@ -81,6 +97,9 @@ pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
             job.walked = found;
         }
     }
+    if let (Some(image), Some(store)) = (process.vdso, &args.store) {
+        jobs.push(Job::of_vdso(args, store, image));
+    }
     if args.output.is_some() && jobs.len() != 1 {
         return Err(Failure::usage(format!(
             "build: expected one input with -o, found {}; leave -o out, or use --store DIR",
@@ -88,7 +107,7 @@ pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
         )));
     }
     for job in &mut jobs {
-        if job.refused.is_none() {
+        if job.refused.is_none() && job.memory.is_none() {
             job.place(args);
         }
     }
@@ -96,7 +115,7 @@ pub(super) fn plan(args: &BuildArgs) -> Result<Vec<Job>, Failure> {
     if let Some(depfile) = &args.depfile {
         refuse_depfile(depfile, &jobs)?;
     }
-    Ok(jobs)
+    Ok(Plan { jobs, others: process.others })
 }
 
 /// A depfile is written last: it must not replace what the others read or made.
@@ -169,7 +188,31 @@ impl Job {
             refused: None,
             same_as: None,
             input_bytes,
+            memory: None,
         }
+    }
+
+    /// The vDSO's, which goes into a store by its build-id.
+    fn of_vdso(args: &BuildArgs, store: &Path, image: Result<Vec<u8>, String>) -> Self {
+        let path = Path::new(vdso::NAME);
+        let mut job = Self::new(args, path.to_owned(), None);
+        // A file may have the same name.
+        job.state = None;
+        job.walked = true;
+        let read = &job.options.read;
+        let placed = image.and_then(|image| {
+            let found = input::identify(path, &image, read).map_err(|error| error.to_string())?;
+            Ok((Binary::new(&image, found).store_path(store), image))
+        });
+        match placed {
+            Ok((place, image)) => {
+                job.input_bytes = u64::try_from(image.len()).unwrap_or(u64::MAX);
+                job.output = place;
+                job.memory = Some(image);
+            }
+            Err(why) => job.refused = Some(why),
+        }
+        job
     }
 
     /// Which slice is wanted.

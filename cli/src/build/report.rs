@@ -68,17 +68,48 @@ pub(super) struct Report<'a> {
     output: Output,
     rules: Vec<Rule>,
     code: u8,
+    counts: Counts,
+}
+
+/// How many inputs came to what.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    built: usize,
+    fresh: usize,
+    without_symbols: usize,
+    twins: usize,
+    failed: usize,
 }
 
 impl<'a> Report<'a> {
     /// Nothing has happened yet.
     pub(super) fn new(args: &'a BuildArgs, ui: Ui) -> Self {
-        Self { args, ui, output: Output::default(), rules: Vec::new(), code: exit::OK }
+        let (output, rules, counts) = (Output::default(), Vec::new(), Counts::default());
+        Self { args, ui, output, rules, code: exit::OK, counts }
     }
 
     /// How to talk to people.
     pub(super) fn ui(&self) -> Ui {
         self.ui
+    }
+
+    /// One line about all of them, and about what there is besides.
+    pub(super) fn sum_up(&self, what: impl std::fmt::Display, others: &[(usize, &'static str)]) {
+        let Counts { built, fresh, without_symbols, twins, failed } = self.counts;
+        let counts = [
+            (built, "built"),
+            (fresh, "up to date"),
+            (without_symbols, "without symbols"),
+            (twins, "of the same build as another"),
+            (failed, "failed"),
+        ];
+        let parts: Vec<String> = counts
+            .iter()
+            .chain(others)
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        self.ui.line(format_args!("{what}: {}", parts.join(", ")));
     }
 
     /// Tells about one job.
@@ -93,11 +124,22 @@ impl<'a> Report<'a> {
         for warning in warnings {
             self.ui.warning(format_args!("{}: {warning}", job.input.display()));
         }
+        let counts = &mut self.counts;
+        let count = match &outcome.result {
+            Ok(report) if report.status == Status::Fresh => &mut counts.fresh,
+            Ok(_) => &mut counts.built,
+            Err(_) if job.twin => &mut counts.twins,
+            Err(fault) if fault.code == exit::NO_SYMBOLS => &mut counts.without_symbols,
+            Err(_) => &mut counts.failed,
+        };
+        *count = count.saturating_add(1);
         match &outcome.result {
             Ok(report) => {
                 self.say(job, report, outcome.seconds);
                 let outputs = std::iter::once(&job.output).chain(&job.copy).cloned().collect();
-                self.rules.push(Rule { outputs, inputs: report.inputs.clone() });
+                if !report.inputs.is_empty() {
+                    self.rules.push(Rule { outputs, inputs: report.inputs.clone() });
+                }
             }
             Err(fault) if job.walked && (fault.code == exit::NO_SYMBOLS || job.twin) => {
                 self.ui.warning(format_args!("{}; passed over", fault.text));

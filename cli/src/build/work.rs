@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use jobserver::Client;
-use symidx_indexer::parallel::{Budget, estimate, memory_each, threads_each};
+use symidx_indexer::parallel::{Budget, allowed, estimate, memory_each, threads_each};
 use symidx_indexer::publish::publish;
 use symidx_indexer::store::{self, FileState};
-use symidx_indexer::{BuildOptions, BuildReport, Status, build_file};
+use symidx_indexer::{BuildOptions, BuildReport, Status, build_file, build_from_bytes};
 
 use super::BuildArgs;
 use super::anonymous::Sampler;
@@ -29,10 +29,7 @@ use crate::ui::Ui;
 
 /// Runs every job.
 pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Result<(), Failure> {
-    let allowed = match args.jobs {
-        Some(jobs) => usize::from(jobs),
-        None => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
-    };
+    let allowed = allowed(args.jobs.map(usize::from));
     let workers = allowed.min(jobs.len()).max(1);
     // SAFETY: the environment's descriptors are make's; nothing has opened
     // files under their numbers, since this is the first thing the verb does
@@ -53,7 +50,15 @@ pub(super) fn run(jobs: &[Job], args: &BuildArgs, report: &mut Report<'_>) -> Re
         let (sender, receiver) = mpsc::channel();
         for worker in 0..workers {
             let (shared, sender) = (&shared, sender.clone());
-            scope.spawn(move || shared.work(worker, &sender));
+            let thread = std::thread::Builder::new();
+            match thread.spawn_scoped(scope, move || shared.work(worker, &sender)) {
+                Ok(_) => {}
+                Err(error) if worker == 0 => {
+                    return Err(Failure::new(format!("build: cannot start a thread: {error}")));
+                }
+                // Those that run do all the work.
+                Err(_) => break,
+            }
         }
         drop(sender);
         let result = collect(jobs, &receiver, report);
@@ -222,6 +227,9 @@ fn run_job(job: &Job, options: &BuildOptions) -> Result<BuildReport, Fault> {
             Fault::new(format!("{}: cannot create: {error}", directory.display()))
         })?;
     }
+    if let Some(image) = &job.memory {
+        return from_memory(job, image, options);
+    }
     let mut report = build_file(&job.input, &job.output, options)?;
     if let Some(copy) = &job.copy {
         publish_copy(&job.output, copy)?;
@@ -247,18 +255,34 @@ fn link(job: &Job, report: &mut BuildReport) {
     }
 }
 
+/// The index of an input that no file has. It is small: built to see whether it is there.
+fn from_memory(job: &Job, image: &[u8], options: &BuildOptions) -> Result<BuildReport, Fault> {
+    let (bytes, mut report) = build_from_bytes(&job.input, image, options)?;
+    report.inputs.clear();
+    report.status = match publish_bytes(&job.output, &bytes)? {
+        true => Status::Built,
+        false => Status::Fresh,
+    };
+    Ok(report)
+}
+
 fn publish_copy(output: &Path, copy: &Path) -> Result<(), Fault> {
     let read = |error| Fault::new(format!("{}: cannot read: {error}", output.display()));
     let bytes = std::fs::read(output).map_err(read)?;
-    if std::fs::read(copy).is_ok_and(|there| there == bytes) {
-        return Ok(());
+    publish_bytes(copy, &bytes).map(|_| ())
+}
+
+/// Publishes an index unless it is there; false when it was.
+fn publish_bytes(path: &Path, bytes: &[u8]) -> Result<bool, Fault> {
+    if std::fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(false);
     }
-    publish(copy, |file| {
-        std::io::Write::write_all(file, &bytes)?;
+    publish(path, |file| {
+        std::io::Write::write_all(file, bytes)?;
         Ok(u64::try_from(bytes.len()).unwrap_or(u64::MAX))
     })
     .map_err(|error| Fault::new(error.to_string()))?;
-    Ok(())
+    Ok(true)
 }
 
 /// Threads inside a job: what `-j` leaves for each worker, the one that its

@@ -48,6 +48,8 @@ pub(super) struct Hit<'i> {
     pub(super) start: u64,
     /// From there to the address asked for.
     pub(super) offset: u64,
+    /// The address asked for as the symbol table counts, where it was asked for otherwise.
+    pub(super) svma: Option<u64>,
     /// The mapped file, where several are looked at.
     pub(super) file: Option<&'i Path>,
     /// The functions and lines of the address.
@@ -59,6 +61,8 @@ pub(super) struct Hit<'i> {
 pub(super) struct Miss<'i> {
     /// Why.
     pub(super) reason: Reason,
+    /// As [`Hit::svma`].
+    pub(super) svma: Option<u64>,
     /// The mapped file that the address lies in, where several are looked at.
     pub(super) file: Option<&'i Path>,
     /// The line, where one is known all the same.
@@ -67,7 +71,19 @@ pub(super) struct Miss<'i> {
 
 impl<R: Into<Reason>> From<R> for Miss<'_> {
     fn from(reason: R) -> Self {
-        Self { reason: reason.into(), file: None, chain: Chain::default() }
+        Self { reason: reason.into(), svma: None, file: None, chain: Chain::default() }
+    }
+}
+
+impl Found<'_> {
+    /// The same for an address that was asked for otherwise than as this svma.
+    pub(super) fn asked_otherwise(mut self, svma: u64) -> Self {
+        match &mut self {
+            Self::Hit(hit) => hit.svma = Some(svma),
+            Self::Miss(miss) => miss.svma = Some(svma),
+            Self::Wrong(_) => {}
+        }
+        self
     }
 }
 
@@ -162,7 +178,7 @@ impl Image {
         match &self.base {
             Base::Section(_) => self.in_default_section(address),
             Base::Svma if self.index.is_relocatable() => self.in_default_section(address),
-            Base::Svma => self.at(Svma(address)),
+            Base::Svma => find_at(&self.index, Svma(address), self.back, self.want, None),
             Base::Bias(bias) => self.at(Svma(address.wrapping_sub(*bias))),
             Base::LoadAddress(load) => {
                 let base = self.index.image_base().unwrap_or_default().0;
@@ -199,8 +215,10 @@ impl Image {
         find_in(&self.index, place, self.back, self.want, None)
     }
 
+    /// For an address that was no svma.
     fn at(&self, svma: Svma) -> Result<Found<'_>, Corrupt> {
-        find_at(&self.index, svma, self.back, self.want, None)
+        let found = find_at(&self.index, svma, self.back, self.want, None)?;
+        Ok(found.asked_otherwise(svma.0.wrapping_add(self.back)))
     }
 }
 
@@ -218,7 +236,7 @@ pub(super) fn find_in<'i>(
     let chain = Chain::new(index, frames, symbol.as_ref(), want);
     Ok(match symbol {
         Some(symbol) => Found::Hit(hit(symbol, base, back, file, chain)),
-        None => Found::Miss(Miss { reason: Reason::Uncovered, file, chain }),
+        None => Found::Miss(Miss { reason: Reason::Uncovered, svma: None, file, chain }),
     })
 }
 
@@ -253,7 +271,7 @@ pub(super) fn find_moved<'i>(
         Some(start) => Reason::Unnamed(start.0.wrapping_add(slide)),
         None => Reason::Uncovered,
     };
-    Ok(Found::Miss(Miss { reason, file, chain }))
+    Ok(Found::Miss(Miss { reason, svma: None, file, chain }))
 }
 
 fn hit<'i>(
@@ -267,6 +285,7 @@ fn hit<'i>(
         symbol,
         start: symbol.start().0.wrapping_add(base),
         offset: symbol.offset().wrapping_add(back),
+        svma: None,
         file,
         chain,
     }

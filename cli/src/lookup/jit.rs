@@ -5,7 +5,7 @@
 //! trusts a file that neither the process's user nor root has written.
 
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use symidx::process::{Module, ModuleKind, Modules};
@@ -15,11 +15,10 @@ use symidx_indexer::{BuildOptions, build_from_bytes};
 use super::image::{Found, find_at};
 use crate::frames::Want;
 use crate::ui::Ui;
+use crate::vdso;
 
 /// At most this much of a file is read.
 const MAX_BYTES: u64 = 1 << 30;
-/// No vDSO is larger; those of today have a few pages.
-const MAX_VDSO: u64 = 1 << 20;
 
 /// The indexes of a process's run-time code.
 pub(super) struct Jit {
@@ -156,19 +155,8 @@ fn read_regular(path: &Path, user: Option<u32>) -> io::Result<Vec<u8>> {
 
 /// The index of a process's vDSO, read from its memory.
 pub(super) fn vdso(pid: u32, module: &Module) -> Result<Index<'static>, String> {
-    let range = module.range();
-    let size = range.end.saturating_sub(range.start);
-    if size > MAX_VDSO {
-        return Err(format!("[vdso]: expected at most {MAX_VDSO} bytes, found {size}"));
-    }
-    let read = || {
-        let mut memory = File::open(Path::new("/proc").join(pid.to_string()).join("mem"))?;
-        memory.seek(io::SeekFrom::Start(range.start))?;
-        let mut data = Vec::new();
-        memory.take(size).read_to_end(&mut data)?;
-        index(Path::new("[vdso]"), &data)
-    };
-    read().map_err(|error| format!("[vdso]: cannot read the memory of process {pid}: {error}"))
+    let data = vdso::memory(pid, module)?;
+    index(Path::new(vdso::NAME), &data).map_err(|error| format!("{}: {error}", vdso::NAME))
 }
 
 #[cfg(test)]

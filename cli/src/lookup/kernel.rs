@@ -57,7 +57,7 @@ impl Kernel {
     pub(super) fn open(args: &LookupArgs, ui: Ui) -> Result<Self, Failure> {
         let file = args.kallsyms.as_deref().unwrap_or(Path::new(running::KALLSYMS));
         let store = args.store.as_deref();
-        let source = Source { file, read: &args.read, store, in_caches: true };
+        let source = Source { file, read: &args.read, store, in_caches: true, copied: false };
         let kallsyms = source::open(source, ui)?;
         let vmlinux = match &args.vmlinux {
             Some(path) => Some(Vmlinux::open(path, &kallsyms, args, ui)?),
@@ -148,7 +148,13 @@ impl Kernel {
         let directory = directory.join(os_str(name));
         let id = running::build_id_of(&directory.join("notes/.note.gnu.build-id"));
         let store = self.args.store.as_deref();
-        let source = Source { file: Path::new(""), read: &self.args.read, store, in_caches: true };
+        let source = Source {
+            file: Path::new(""),
+            read: &self.args.read,
+            store,
+            in_caches: true,
+            copied: false,
+        };
         let stored = id.as_deref().and_then(|id| in_stores(&source.stores(), id));
         let (path, index) = match stored {
             Some(found) => found,
@@ -176,7 +182,7 @@ impl Vmlinux {
     /// The image that the user names: it has to be the right one.
     fn open(path: &Path, kallsyms: &Index<'_>, args: &LookupArgs, ui: Ui) -> Result<Self, Failure> {
         let store = args.store.as_deref();
-        let source = Source { file: path, read: &args.read, store, in_caches: true };
+        let source = Source { file: path, read: &args.read, store, in_caches: true, copied: false };
         let index = source::open(source, ui)?;
         if let (Some(expected), Some(found)) = (kallsyms.build_id(), index.build_id())
             && expected != found

@@ -39,6 +39,9 @@ use query::Query;
     after_help = "With no address, or `-`, addresses are read from standard input, one a line, and each is \
                   answered at once. For a binary its FILE.symidx is used when it is that of this very file; \
                   else an index is built in memory.\n\n\
+                  In JSON, `address` is as it was asked for and `start` as the file's symbol table has it. Where \
+                  the two count differently (--pid, --maps, --load-address, --bias, --offset), `svma` is the \
+                  address as the symbol table counts: `start` + `offset` (of the kernel, `start` is where it runs).\n\n\
                   EXAMPLES:\n  \
                   symidx lookup app 0x401136\n  \
                   symidx lookup --no-inlines app 0x401136      one line per address\n  \
@@ -160,6 +163,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
                 read: &args.read,
                 store: args.store.as_deref(),
                 in_caches: false,
+                copied: false,
             };
             let index = source::open(source, ui)?;
             Space::Image(Box::new(Image::new(
@@ -192,6 +196,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
         space,
         writer,
         output: Output::default(),
+        spare: Vec::new(),
         ui,
         code: exit::OK,
         array,
@@ -252,6 +257,8 @@ struct Session {
     space: Space,
     writer: Writer,
     output: Output,
+    /// Buffers of answers that were written.
+    spare: Vec<Vec<u8>>,
     ui: Ui,
     code: u8,
     /// The answers are elements of one array.

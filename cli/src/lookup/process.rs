@@ -162,7 +162,9 @@ impl Process {
         {
             return Ok(index);
         }
-        let source = Source { file, read, store: self.args.store.as_deref(), in_caches: false };
+        let copied = self.live.as_ref().is_some_and(|live| live.store.is_read());
+        let store = self.args.store.as_deref();
+        let source = Source { file, read, store, in_caches: false, copied };
         source::open(source, self.ui).map_err(|failure| failure.to_string())
     }
 }
@@ -197,7 +199,8 @@ fn in_file<'i>(index: &'i Index<'_>, located: Located<'i>, back: u64, want: Want
     let offset = located.file_offset().unwrap_or_default();
     match index.svma_in_mapping(offset, located.is_executable()) {
         Some(svma) => find_at(index, svma, back, want, Some(path))
-            .unwrap_or_else(|corrupt| Found::Wrong(corrupt.to_string())),
+            .unwrap_or_else(|corrupt| Found::Wrong(corrupt.to_string()))
+            .asked_otherwise(svma.0.wrapping_add(back)),
         None => Found::Miss(
             format!("no segment of {} holds its file offset {:#x}", path.display(), offset.0)
                 .into(),

@@ -14,8 +14,9 @@ use crate::failure::{Failure, exit};
 
 /// A longer line is no address; what follows in it is skipped.
 const MAX_LINE: usize = 4096;
-/// Read at once. A pipe gives half of it.
-const CHUNK: usize = 128 * 1024;
+/// Read at once, as much as a pipe holds. The answers are some megabytes then: more
+/// would be written to memory that is slower.
+const CHUNK: usize = 64 * 1024;
 /// Lines worth a thread of their own, in bytes.
 const SHARE: usize = 8 * 1024;
 /// More threads would wait for the one that writes.
@@ -79,10 +80,12 @@ fn answer_lines(session: &mut Session, lines: &[u8]) -> Result<(), Failure> {
             let threads =
                 std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
             let shares = shares.min(threads).min(MAX_THREADS);
-            let answers = side_by_side(image, &session.writer, lines, shares);
-            for (bytes, errors) in answers {
-                session.output.buffer().extend_from_slice(&bytes);
-                session.output.flush()?;
+            let spare = std::mem::take(&mut session.spare);
+            let answers = side_by_side(image, &session.writer, lines, shares, spare);
+            for (mut bytes, errors) in answers {
+                session.output.pass(&bytes)?;
+                bytes.clear();
+                session.spare.push(bytes);
                 for error in errors {
                     session.code = exit::SOME_FAILED;
                     session.ui.error(error);
@@ -97,10 +100,17 @@ fn answer_lines(session: &mut Session, lines: &[u8]) -> Result<(), Failure> {
 /// What a thread wrote, and what it has to complain about.
 type Answers = (Vec<u8>, Vec<String>);
 
-/// Answers the lines in `shares` threads; the answers are in order.
-fn side_by_side(image: &Image, writer: &Writer, lines: &[u8], shares: usize) -> Vec<Answers> {
-    let answer = |part: &[u8]| {
-        let (mut writer, mut bytes, mut errors) = (writer.clone(), Vec::new(), Vec::new());
+/// Answers the lines in `shares` threads; the answers are in order. `spare` are
+/// empty buffers to write to, as many as there may be.
+fn side_by_side(
+    image: &Image,
+    writer: &Writer,
+    lines: &[u8],
+    shares: usize,
+    mut spare: Vec<Vec<u8>>,
+) -> Vec<Answers> {
+    let answer = |part: &[u8], mut bytes: Vec<u8>| {
+        let (mut writer, mut errors) = (writer.clone(), Vec::new());
         for line in each_line(part) {
             let text = line.trim_ascii();
             let found = find(image, text);
@@ -117,15 +127,17 @@ fn side_by_side(image: &Image, writer: &Writer, lines: &[u8], shares: usize) -> 
         let threads: Vec<_> = others
             .iter()
             .map(|part| {
-                let started = std::thread::Builder::new().spawn_scoped(scope, || answer(part));
+                let bytes = spare.pop().unwrap_or_default();
+                let started =
+                    std::thread::Builder::new().spawn_scoped(scope, || answer(part, bytes));
                 (started, *part)
             })
             .collect();
-        let mut answers = vec![answer(first)];
+        let mut answers = vec![answer(first, spare.pop().unwrap_or_default())];
         for (started, part) in threads {
             // A thread that cannot be had costs time, not answers.
             let done = started.ok().and_then(|thread| thread.join().ok());
-            answers.push(done.unwrap_or_else(|| answer(part)));
+            answers.push(done.unwrap_or_else(|| answer(part, Vec::new())));
         }
         answers
     })

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use regex::Regex;
 use symidx_indexer::demangle::Demangler;
-use symidx_pprof::{Damage, Limits, Mapping, Profile, Symbolizer};
+use symidx_pprof::{Damage, Limits, Mapping, Profile, Symbolizer, write_folded};
 
 use crate::failure::{Failure, exit};
 use crate::flame::{self, Caption};
@@ -80,12 +80,16 @@ pub(crate) struct PprofArgs {
     /// Also look for indexes in this store.
     #[arg(long, value_name = "DIR", help_heading = "Finding binaries")]
     store: Option<PathBuf>,
-    /// Refuse profiles that take more memory than this to read.
-    #[arg(long, value_name = "SIZE", value_parser = size_option, default_value = "2G")]
-    max_memory: u64,
+    /// Refuse profiles that take more memory than this to read, and stacks with more text.
+    /// [default: 2G; for stacks at most 64M or 4K for each frame and each byte of a name]
+    #[arg(long, value_name = "SIZE", value_parser = size_option)]
+    max_memory: Option<u64>,
     #[command(flatten)]
     read: ReadArgs,
 }
+
+/// What a profile may take to be read, and its stacks in any case.
+const READ_AT_MOST: u64 = 2 << 30;
 
 /// Symbolizes the profile and writes what was asked for; the exit code says
 /// whether it was whole.
@@ -118,7 +122,9 @@ pub(crate) fn run(args: &PprofArgs, ui: Ui) -> Result<u8, Failure> {
         None => {}
     }
     let stacks = if args.folded || args.flamegraph.is_some() {
-        profile.folded(shown, dropped(&profile, args, ui))
+        let limit = args.max_memory.unwrap_or(READ_AT_MOST.min(profile.folded_bound()));
+        let stacks = profile.folded_within(limit, shown, dropped(&profile, args, ui));
+        stacks.map_err(|error| Failure::file(&args.file, format_args!("{error}: --max-memory")))?
     } else {
         Default::default()
     };
@@ -132,7 +138,11 @@ pub(crate) fn run(args: &PprofArgs, ui: Ui) -> Result<u8, Failure> {
         }
     }
     if args.folded {
-        flame::folded(output.buffer(), pairs());
+        for (stack, value) in pairs() {
+            write_folded(output.buffer(), stack, value)
+                .map_err(|error| Failure::new(format!("standard output: cannot write: {error}")))?;
+            output.relieve()?;
+        }
     }
     let summary = Summary {
         input: &args.file,
@@ -202,7 +212,7 @@ fn beside(file: &Path) -> PathBuf {
 }
 
 fn read(args: &PprofArgs) -> Result<(Profile, Damage), Failure> {
-    let limits = Limits { bytes: args.max_memory };
+    let limits = Limits { bytes: args.max_memory.unwrap_or(READ_AT_MOST) };
     let input: Box<dyn Read> = match is_dash(&args.file) {
         true => Box::new(std::io::stdin().lock()),
         false => Box::new(

@@ -114,7 +114,7 @@ impl<'a> Opener<'a> {
             same_build(file, id, found)?;
         }
         let store = self.args.store.as_deref();
-        let source = Source { file, read: &self.args.read, store, in_caches: true };
+        let source = Source { file, read: &self.args.read, store, in_caches: true, copied: false };
         let index = source::open(source, self.ui).map_err(|failure| failure.to_string())?;
         match id {
             Some(id) => same_build(file, id, Id::of(&index))?,

@@ -14,7 +14,7 @@ const BRACKETED: [&[u8]; 13] =
 /// What stands in front of a name and belongs to it.
 const THUNK: &[u8] = b" thunk to ";
 const ANONYMOUS: &[u8] = b"(anonymous namespace)";
-const OPERATOR: &[u8] = b"operator";
+pub(super) const OPERATOR: &[u8] = b"operator";
 
 /// Where the path of a demangled name is.
 pub(super) fn path(full: &[u8]) -> Range<usize> {
@@ -41,7 +41,9 @@ struct Scan<'n> {
 impl Scan<'_> {
     fn run(mut self) -> Option<Range<usize>> {
         while let Some(&byte) = self.full.get(self.at) {
-            if let Some(length) = operator(self.before(), self.rest()) {
+            if byte == b'o'
+                && let Some(length) = operator(self.before(), self.rest())
+            {
                 self.settled |= self.open.is_empty();
                 self.at = self.at.saturating_add(length);
                 continue;
@@ -121,6 +123,52 @@ impl Scan<'_> {
         }
         None
     }
+}
+
+/// A path without the arguments of its templates: `ns::C::f` of `ns::C<int>::f<A<B>>`,
+/// `core::f` of `core::f::<u8>`. A bracket that nothing stands in front of is no
+/// list of arguments: `<A<u8> as B>::f` is `<A as B>::f`.
+pub(super) fn bare(path: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let mut depth = 0u32;
+    let mut at = 0usize;
+    while let Some(&byte) = path.get(at) {
+        let (before, rest) = path.split_at_checked(at).unwrap_or_default();
+        if let Some(length) = operator(before, rest) {
+            if depth == 0 {
+                out.extend_from_slice(rest.get(..length).unwrap_or(rest));
+            }
+            at = at.saturating_add(length);
+            continue;
+        }
+        let named = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b']' | b'}');
+        match byte {
+            b'<' if depth > 0 => depth = depth.saturating_add(1),
+            b'<' if before.ends_with(b"::") && before.len() > 2 => {
+                out.truncate(out.len().saturating_sub(2));
+                depth = 1;
+            }
+            b'<' if before.last().is_some_and(named) || after_operator(before) => depth = 1,
+            b'>' if depth > 0 && !before.ends_with(b"-") => depth = depth.saturating_sub(1),
+            _ if depth == 0 => out.push(byte),
+            _ => {}
+        }
+        at = at.saturating_add(1);
+    }
+    // The space that parts the brackets of `operator< <int>`.
+    if out.last() == Some(&b' ') {
+        out.pop();
+    }
+}
+
+/// True behind an operator's name, whose arguments stand apart from it.
+fn after_operator(before: &[u8]) -> bool {
+    let name = before.strip_suffix(b" ").unwrap_or(before);
+    (1..=3).any(|length| {
+        let start = name.len().checked_sub(OPERATOR.len().saturating_add(length));
+        let parts = start.and_then(|start| name.split_at_checked(start));
+        parts.is_some_and(|(before, rest)| operator(before, rest) == Some(rest.len()))
+    })
 }
 
 /// Bytes of `operator` and of brackets in its name, when it stands here.
@@ -204,6 +252,33 @@ mod tests {
         ] {
             let path = path(full.as_bytes());
             assert_eq!(full.get(path), Some(expected), "{full}");
+        }
+    }
+
+    #[test]
+    fn a_bare_path_has_no_arguments_of_templates() {
+        for (path, expected) in [
+            ("ns::g<int>", "ns::g"),
+            ("ns::C<A<B>, (1)>::f<void (int)>", "ns::C::f"),
+            ("f", "f"),
+            ("operator<", "operator<"),
+            ("ns::operator<< <int>", "ns::operator<<"),
+            ("ns::C<int>::operator()<int>", "ns::C::operator()"),
+            ("C<&(A::operator<(B))>::f", "C::f"),
+            ("C<int>::operator->", "C::operator->"),
+            ("f[abi:cxx11]<int>", "f[abi:cxx11]"),
+            ("<A<B> as C<D>>::f", "<A as C>::f"),
+            ("alloc::vec::Vec<T,A>::push", "alloc::vec::Vec::push"),
+            ("core::ptr::drop_in_place::<u8>", "core::ptr::drop_in_place"),
+            ("C<fn(u8) -> u8>::f", "C::f"),
+            ("", ""),
+            ("<", "<"),
+            ("f<", "f"),
+            ("f>", "f>"),
+        ] {
+            let mut out = b"before".to_vec();
+            bare(path.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), expected, "{path}");
         }
     }
 

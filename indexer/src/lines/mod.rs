@@ -11,12 +11,15 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::input::dwarf::Units;
 use crate::model::lines::{Function, NONE, SourceFile, UnitLines};
 use crate::model::{DebugInfo, Image, Report};
+use crate::parallel::allowed;
 use crate::progress::Listener;
 use pack::Packer;
 
@@ -51,15 +54,31 @@ impl LineOptions {
 
     /// Runs `work`, whose parallel steps take the threads that are meant.
     fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
-        let pool = self
-            .threads
-            .map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build());
+        let own = self.threads.map(|threads| pool(Some(threads.get())));
+        let of_process = || PROCESS.get_or_init(|| pool(stated_threads())).as_ref();
+        let pool = match &own {
+            Some(own) => own.as_ref(),
+            None => of_process(),
+        };
         match pool {
-            Some(Ok(pool)) => pool.install(work),
+            Some(pool) => pool.install(work),
             // Threads that cannot be had cost time, not the build.
-            Some(Err(_)) | None => work(),
+            None => work(),
         }
     }
+}
+
+/// The threads of builds that were given none of their own.
+static PROCESS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+
+fn pool(threads: Option<usize>) -> Option<ThreadPool> {
+    ThreadPoolBuilder::new().num_threads(allowed(threads)).build().ok()
+}
+
+/// What the environment says, where thread pools of this kind look for it.
+fn stated_threads() -> Option<usize> {
+    let stated = std::env::var("RAYON_NUM_THREADS").ok()?;
+    stated.parse().ok().filter(|&threads| threads > 0)
 }
 
 /// More at once is not faster.
@@ -111,7 +130,12 @@ pub struct Lines<'data> {
     pieces: Vec<PackedPiece>,
     /// Bytes of DWARF it was read from.
     weight: u64,
+    /// Those of the largest unit, which is read whole.
+    largest: u64,
 }
+
+/// Memory that a unit takes while it is read and packed, as a multiple of its DWARF.
+const UNIT_MEMORY: u64 = 6;
 
 impl<'data> Lines<'data> {
     /// Reads all DWARF of an image; the same for every number of threads and
@@ -134,6 +158,7 @@ impl<'data> Lines<'data> {
         }
         for units in &all {
             let weights = (0..units.len()).map(|unit| units.weight(unit));
+            lines.largest = weights.clone().fold(lines.largest, u64::max);
             lines.weight = weights.fold(lines.weight, u64::saturating_add);
             let mut next = 0usize;
             while next < units.len() {
@@ -170,6 +195,21 @@ impl<'data> Lines<'data> {
             lines.join(packed, &mut known, &mut report);
         }
         lines
+    }
+
+    /// What to say when the largest unit alone does not fit a bound on memory:
+    /// units are read whole, however large.
+    #[must_use]
+    pub fn beyond(&self, max_memory: Option<u64>) -> Option<String> {
+        let bound = max_memory?;
+        let needed = self.largest.saturating_mul(UNIT_MEMORY);
+        (needed > bound).then(|| {
+            format!(
+                "the bound on memory is {bound} bytes, and one unit of debug information has {}: it is read \
+                 whole, which takes about {needed}; went on beyond the bound, give more or --names-only",
+                self.largest
+            )
+        })
     }
 
     /// True when nothing is known.

@@ -82,7 +82,7 @@ static CODES: [(S, &CStr); 23] = [
     (S::SYMIDX_ERROR_ALIGNMENT, c"a pointer is not aligned to its type"),
     (S::SYMIDX_ERROR_NULL, c"a pointer is NULL that must not be"),
     (S::SYMIDX_OK, c"done"),
-    (S::SYMIDX_GAP, c"no symbol covers the address"),
+    (S::SYMIDX_GAP, c"no symbol covers this address"),
     (S::SYMIDX_NO_MODULE, c"no module holds the address"),
     (S::SYMIDX_ANONYMOUS, c"memory without a file"),
     (S::SYMIDX_NOT_OPENED, c"the module's index was not opened"),

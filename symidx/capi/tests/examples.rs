@@ -64,7 +64,7 @@ fn a_program_symbolizes_its_own_stack() {
         let unknown = lines.iter().filter(|line| line.starts_with('[')).count();
         let entries = lines.iter().filter(|line| line.starts_with('#')).count();
         for line in lines.iter().filter(|line| line.starts_with('[')) {
-            assert!(line.starts_with("[no symbol covers the address] in "), "{line}");
+            assert!(line.starts_with("[no symbol covers this address] in "), "{line}");
             assert!(line.contains("libc.so.6 at file offset 0x"), "{line}");
         }
         let last = format!("{} of {entries} addresses have names", entries - unknown);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use symidx::process::{Modules, Resolver, Statistics, Store};
-use symidx_pprof::{Function, Leaf, Line, Profile, Symbolizer, Writer};
+use symidx_pprof::{Function, Leaf, Line, Profile, Symbolizer, Writer, write_folded};
 
 use crate::PROFILER;
 use crate::profiler::{Sampled, allocated_here};
@@ -64,7 +64,7 @@ impl Scraper {
             Kind::Pprof => profile.write(&mut body)?,
             Kind::Folded => {
                 for (stack, bytes) in profile.folded(FOLDED, |_| false) {
-                    body.extend_from_slice(format!("{stack} {bytes}\n").as_bytes());
+                    write_folded(&mut body, &stack, bytes)?;
                 }
             }
         }

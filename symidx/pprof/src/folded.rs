@@ -1,7 +1,10 @@
 //! Folded stacks: a profile in, `main;work;leaf` with its value out, as flame graphs are drawn from.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, btree_map};
+use std::fmt;
+use std::io::{self, Write};
 
 use crate::profile::Profile;
 use crate::proto::{Function, Location, Mapping};
@@ -31,6 +34,29 @@ impl Profile {
         sample_type: usize,
         drops: impl Fn(&str) -> bool,
     ) -> BTreeMap<String, i64> {
+        self.folded_within(u64::MAX, sample_type, drops).unwrap_or_default()
+    }
+
+    /// As [`Profile::folded`], unless the stacks have more than `limit` bytes of
+    /// text: a name stands once in a profile and once a frame in its stacks, so a
+    /// kilobyte can come to gigabytes. [`Profile::folded_bound`] is a limit that
+    /// only profiles made to be large go past.
+    ///
+    /// # Errors
+    /// [`TooMuchText`]: no stack is kept.
+    ///
+    /// ```
+    /// # let profile = symidx_pprof::Profile::default();
+    /// let stacks = profile.folded_within(profile.folded_bound(), 0, |_| false)?;
+    /// # Ok::<(), symidx_pprof::TooMuchText>(())
+    /// ```
+    pub fn folded_within(
+        &self,
+        limit: u64,
+        sample_type: usize,
+        drops: impl Fn(&str) -> bool,
+    ) -> Result<BTreeMap<String, i64>, TooMuchText> {
+        let mut room = Room { limit, left: limit };
         let locations: HashMap<_, _> = self.locations.iter().map(|l| (l.id, l)).collect();
         let names = Names {
             profile: self,
@@ -45,27 +71,105 @@ impl Profile {
             let mut kept = false;
             for id in sample.location_id.iter().rev() {
                 let Some(location) = locations.get(id) else { continue };
-                let frames = frames.entry(*id).or_insert_with(|| names.frames(location, &drops));
-                match &frames.outside {
-                    None => push(&mut stack, &frames.all),
-                    Some(outside) => {
-                        let whole = outside.is_empty() && !kept;
-                        push(&mut stack, if whole { &frames.all } else { outside });
-                        if kept {
-                            break;
-                        }
+                let frames = match frames.entry(*id) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => {
+                        place.insert(names.frames(location, &drops, &mut room)?)
                     }
+                };
+                let text = match &frames.outside {
+                    Some(outside) if kept || !outside.is_empty() => outside,
+                    _ => &frames.all,
+                };
+                room.has(stack.len().saturating_add(text.len()))?;
+                push(&mut stack, text);
+                if frames.outside.is_some() && kept {
+                    break;
                 }
                 kept |= frames.outside.is_none();
             }
             if stack.is_empty() {
                 stack.push_str(UNKNOWN);
             }
-            let sum = stacks.entry(stack).or_insert(0i64);
-            *sum = sum.saturating_add(value);
+            let length = stack.len();
+            match stacks.entry(stack) {
+                btree_map::Entry::Vacant(place) => {
+                    room.take(length)?;
+                    place.insert(value);
+                }
+                btree_map::Entry::Occupied(mut sum) => {
+                    let sum: &mut i64 = sum.get_mut();
+                    *sum = sum.saturating_add(value);
+                }
+            }
         }
         stacks.retain(|_, value| *value != 0);
-        stacks
+        Ok(stacks)
+    }
+
+    /// The bytes of text that the stacks of a profile of this size may come to:
+    /// 64 MiB, or 4096 for each number and each byte of a name in it.
+    #[must_use]
+    pub fn folded_bound(&self) -> u64 {
+        const LEAST: u64 = 64 << 20;
+        const EACH: u64 = 4096;
+        let ids = self.samples.iter().map(|sample| sample.location_id.len());
+        let lines = self.locations.iter().map(|location| location.line.len());
+        let numbers = ids.chain(lines).fold(self.strings.bytes(), usize::saturating_add);
+        u64::try_from(numbers).unwrap_or(u64::MAX).saturating_mul(EACH).max(LEAST)
+    }
+}
+
+/// Appends a folded line: a stack, a blank, its value.
+///
+/// # Errors
+/// Those of the writer.
+///
+/// ```
+/// let mut out = Vec::new();
+/// symidx_pprof::write_folded(&mut out, "main;work", 30)?;
+/// assert_eq!(out, b"main;work 30\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_folded(out: &mut impl Write, stack: &str, value: i64) -> io::Result<()> {
+    writeln!(out, "{stack} {value}")
+}
+
+/// The stacks of a profile have more text than allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMuchText {
+    /// Bytes allowed.
+    pub limit: u64,
+}
+
+impl fmt::Display for TooMuchText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "expected stacks with at most {} bytes of text, found more: few samples with very many frames \
+             or very long names; raise the limit if the profile is to be trusted",
+            self.limit
+        )
+    }
+}
+
+impl std::error::Error for TooMuchText {}
+
+/// Bytes of text that may still be made.
+struct Room {
+    limit: u64,
+    left: u64,
+}
+
+impl Room {
+    fn has(&self, bytes: usize) -> Result<u64, TooMuchText> {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.left.checked_sub(bytes).ok_or(TooMuchText { limit: self.limit })
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<(), TooMuchText> {
+        self.left = self.has(bytes)?;
+        Ok(())
     }
 }
 
@@ -84,7 +188,12 @@ struct Names<'p> {
 }
 
 impl Names<'_> {
-    fn frames(&self, location: &Location, drops: impl Fn(&str) -> bool) -> Frames {
+    fn frames(
+        &self,
+        location: &Location,
+        drops: impl Fn(&str) -> bool,
+        room: &mut Room,
+    ) -> Result<Frames, TooMuchText> {
         let mapping = self.mappings.get(&location.mapping_id);
         let file = mapping.map_or("", |mapping| self.profile.text(mapping.filename));
         let nameless = match file.rsplit('/').next() {
@@ -100,14 +209,17 @@ impl Names<'_> {
             let name = texts.find(|text| !text.is_empty());
             if frames.outside.is_none() && name.is_some_and(|name| drops(without_parameters(name)))
             {
+                room.take(frames.all.len())?;
                 frames.outside = Some(frames.all.clone());
             }
-            push(&mut frames.all, &clean(name.unwrap_or(&nameless)));
+            let name = name.unwrap_or(&nameless);
+            room.take(name.len().saturating_add(1))?;
+            push(&mut frames.all, &clean(name));
         }
         if frames.all.is_empty() {
             frames.all = clean(&nameless);
         }
-        frames
+        Ok(frames)
     }
 }
 
@@ -232,6 +344,39 @@ mod tests {
         assert_eq!(folded(&[4, 1]), "main;deep");
         assert_eq!(folded(&[4, 2]), "operator new(unsigned long);deep");
         assert_eq!(folded(&[4, 3]), "helper;deep");
+    }
+
+    /// A kilobyte came to hundreds of megabytes: a long name, in many lines of a location,
+    /// many times in a stack, in many stacks.
+    #[test]
+    fn text_that_grows_out_of_all_proportion_is_an_error() {
+        let mut profile =
+            Profile { sample_types: vec![ValueType::default()], ..Profile::default() };
+        let name = profile.strings.intern(&"n".repeat(100));
+        profile.functions.push(Function { id: 1, name, ..Function::default() });
+        let line = vec![Line { function_id: 1, ..Line::default() }; 100];
+        profile.locations = vec![Location { id: 1, line, ..Location::default() }];
+        let sample =
+            |frames| Sample { location_id: vec![1; frames], value: vec![1], label: Vec::new() };
+        profile.samples = (1..=4).map(sample).collect();
+        let text: usize = profile.folded(0, |_| false).keys().map(String::len).sum();
+        assert_eq!(text, (1 + 2 + 3 + 4) * 10_100 - 4);
+        // The frames of the location are held as well.
+        let exact = u64::try_from(text).unwrap_or(0) + 10_100;
+        assert!(profile.folded_within(exact, 0, |_| false).is_ok());
+        let wrong = profile.folded_within(exact - 1, 0, |_| false);
+        assert_eq!(wrong, Err(TooMuchText { limit: exact - 1 }));
+        profile.samples = (1..=150).map(sample).collect();
+        assert_eq!(profile.folded_bound(), 64 << 20);
+        let wrong = profile.folded_within(profile.folded_bound(), 0, |_| false);
+        assert_eq!(wrong, Err(TooMuchText { limit: 64 << 20 }));
+        // One location with very many lines is as bad.
+        profile.samples.truncate(1);
+        let line = vec![Line { function_id: 1, ..Line::default() }; 20_000];
+        profile.locations = vec![Location { id: 1, line, ..Location::default() }];
+        assert!(profile.folded_within(1 << 20, 0, |_| false).is_err());
+        // Left out or not.
+        assert!(profile.folded_within(1 << 20, 0, |_| true).is_err());
     }
 
     #[test]

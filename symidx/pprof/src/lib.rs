@@ -12,7 +12,7 @@
 //! | what was wrong with it | [`Damage`] |
 //! | fill in functions, lines, inlined functions | [`Symbolizer::run`] |
 //! | what has no name, and why | [`Report`] |
-//! | stacks as `a;b;c` with their values | [`Profile::folded`] |
+//! | stacks as `a;b;c` with their values | [`Profile::folded`], [`Profile::folded_within`] |
 //! | write it | [`Profile::write`] |
 //! | make one of addresses and values | [`Writer`] |
 //! | the same of this process, symbolized, in one call | `write_profile` (feature `process`, on by default) |
@@ -42,6 +42,7 @@ mod write;
 mod writer;
 
 pub use damage::{Damage, Fault};
+pub use folded::{TooMuchText, write_folded};
 #[cfg(all(feature = "process", unix))]
 pub use process::write_profile;
 pub use profile::Profile;

@@ -18,7 +18,8 @@ use crate::wire::{Field, Fields, Value};
 /// How much memory a profile may take while it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of the decompressed profile and of what is decoded of it, together.
+    /// Bytes of the decompressed profile and of what is decoded of it, together. A gzip
+    /// stream may unpack to 64 MiB and 128 times its bytes at most, whatever this is.
     pub bytes: u64,
 }
 
@@ -40,6 +41,11 @@ pub enum ReadError {
         /// [`Limits::bytes`].
         limit: u64,
     },
+    /// The gzip stream unpacks to far more than profiles do.
+    Inflated {
+        /// As many times its bytes.
+        times: u64,
+    },
     /// These bytes are something else.
     NotAProfile {
         /// What, as far as one can tell.
@@ -55,6 +61,11 @@ impl fmt::Display for ReadError {
                 f,
                 "expected a profile that takes at most {limit} bytes of memory, found one that takes \
                  more; raise the limit if it is to be trusted"
+            ),
+            Self::Inflated { times } => write!(
+                f,
+                "expected a gzip stream that unpacks to at most {times} times its bytes, found one that \
+                 goes on; unpack it (`gunzip`) if it is to be trusted"
             ),
             Self::NotAProfile { found } => write!(
                 f,
@@ -122,17 +133,71 @@ impl Profile {
     }
 }
 
+/// So many bytes are unpacked whatever they came from.
+const INFLATED: u64 = 64 << 20;
+
+/// Profiles unpack to some 2 to 20 times their bytes, those made to be large to a thousand.
+const INFLATION: u64 = 128;
+
+/// Counts what is taken from a stream.
+struct Counted<R> {
+    inner: R,
+    bytes: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        self.bytes = self.bytes.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.inner.fill_buf()
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.inner.consume(bytes);
+    }
+}
+
+/// Unpacks a gzip stream, up to one byte past the limit; what it comes to beyond `free`
+/// bytes is in proportion to its own.
+fn unpack(
+    input: impl BufRead,
+    limit: u64,
+    free: u64,
+    bytes: &mut Vec<u8>,
+) -> Result<io::Result<()>, ReadError> {
+    const STEP: u64 = 1 << 20;
+    let mut decoder = MultiGzDecoder::new(Counted { inner: input, bytes: 0 });
+    loop {
+        let done = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let most = decoder.get_ref().bytes.saturating_mul(INFLATION).saturating_add(free);
+        if done > most {
+            return Err(ReadError::Inflated { times: INFLATION });
+        }
+        let left = limit.saturating_add(1).saturating_sub(done).min(STEP);
+        match decoder.by_ref().take(left).read_to_end(bytes) {
+            Ok(0) => return Ok(Ok(())),
+            Ok(_) => {}
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+}
+
 /// The bytes themselves, or what they decompress to.
 fn decompress(input: impl Read, limits: Limits, damage: &mut Damage) -> Result<Vec<u8>, ReadError> {
     let mut input = BufReader::new(input);
     let start = input.fill_buf().map_err(ReadError::Io)?;
     let mut bytes = Vec::new();
     let limit = limits.bytes;
-    let most = limit.saturating_add(1);
     if start.starts_with(&[0x1f, 0x8b]) {
-        let read = MultiGzDecoder::new(input).take(most).read_to_end(&mut bytes);
-        match read {
-            Ok(_) => {}
+        match unpack(input, limit, INFLATED, &mut bytes)? {
+            Ok(()) => {}
             // What was decompressed before is as good as any.
             Err(_) if !bytes.is_empty() => damage.note(Fault::Gzip),
             Err(error) if is_content(error.kind()) => {
@@ -141,7 +206,7 @@ fn decompress(input: impl Read, limits: Limits, damage: &mut Damage) -> Result<V
             Err(error) => return Err(ReadError::Io(error)),
         }
     } else {
-        input.take(most).read_to_end(&mut bytes).map_err(ReadError::Io)?;
+        input.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(ReadError::Io)?;
     }
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
         return Err(ReadError::TooLarge { limit });

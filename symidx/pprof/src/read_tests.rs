@@ -294,6 +294,26 @@ fn memory_is_bounded_whatever_comes_out_of_the_stream() {
     assert!(text.contains("at most 5 bytes"), "{text}");
 }
 
+/// Three megabytes took two gigabytes of memory before they were refused.
+#[test]
+fn a_stream_that_unpacks_out_of_all_proportion_is_refused() {
+    let unpacked = |zeros, free| {
+        let (bomb, mut bytes) = (gzip(&vec![0; zeros]), Vec::new());
+        let read = unpack(bomb.as_slice(), u64::MAX, free, &mut bytes);
+        read.map(|read| (read.is_ok(), bytes.len())).map_err(|error| (error, bytes.len()))
+    };
+    assert!(matches!(unpacked(1 << 20, 1 << 20), Ok((true, 1_048_576))));
+    let read = unpacked(6 << 20, 1 << 20);
+    let early = |length| length <= 3 << 20;
+    let refused =
+        matches!(&read, Err((ReadError::Inflated { times: 128 }, length)) if early(*length));
+    assert!(refused, "{read:?}");
+    assert!(ReadError::Inflated { times: 128 }.to_string().contains("gunzip"));
+    // The same bytes, unpacked by somebody who trusts them, are only no profile.
+    let read = Profile::read([0; 1 << 20].as_slice(), Limits::default());
+    assert!(matches!(read, Err(ReadError::NotAProfile { .. })), "{read:?}");
+}
+
 #[test]
 fn other_files_are_named() {
     for (bytes, found) in [

@@ -40,7 +40,7 @@ impl fmt::Display for Unknown {
             Self::NotPlaced => "load address of the kernel or module not known",
             Self::NoSegment => "no segment holds the file offset",
             Self::Unnamed => "function without a name",
-            Self::Gap => "no symbol covers the address",
+            Self::Gap => symidx::UNCOVERED,
             Self::Corrupt => "index damaged",
         })
     }

@@ -94,6 +94,11 @@ impl Strings {
         self.ends.len()
     }
 
+    /// Bytes of all texts together.
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// False: entry 0 is always there.
     #[must_use]
     pub fn is_empty(&self) -> bool {

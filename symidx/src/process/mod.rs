@@ -30,7 +30,7 @@
 //! | [`Store::open_count`], [`open_bytes`](Store::open_bytes) | no | the store's | no | no |
 //! | [`Store::forget_missing`] | no | no | no | yes |
 //! | [`Modules::capture`], [`from_pid`](Modules::from_pid), [`again`](Modules::again) | yes | the loader's | yes | no |
-//! | [`Resolver::new`], [`update`](Resolver::update) after a change, [`budget`](Resolver::budget), [`Store::find`] | yes | the store's | yes | no |
+//! | [`Resolver::new`], [`update`](Resolver::update) after a change, [`budget`](Resolver::budget), [`Store::find`], [`find_kernel`](Store::find_kernel), [`Resolver::open_kernel`] | yes | the store's | yes | no |
 //!
 //! A lookup in an index that is mapped may wait for the disk: a page that was
 //! not read yet, or that the system took back. A handler must not run while the

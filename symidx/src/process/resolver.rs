@@ -15,6 +15,9 @@ use crate::process::budget::{ALLOCATION, Budget, ModuleBudget};
 use crate::process::modules::Modules;
 use crate::process::store::{Missing, Slot, Store};
 
+/// The upper half of all addresses is the kernel's.
+const KERNEL: u64 = 1 << 63;
+
 /// What a resolver knows of one module.
 #[derive(Debug)]
 pub(super) struct State {
@@ -30,6 +33,8 @@ pub(super) struct Overlay {
     pub(super) start: u64,
     pub(super) last: u64,
     pub(super) bias: u64,
+    /// The running kernel's own.
+    kernel: bool,
     /// Boxed, so that it stays where it is when others are added: C callers hold pointers to it.
     pub(super) index: Box<Index<'static>>,
 }
@@ -45,7 +50,8 @@ pub(super) struct Overlay {
 /// | many sorted addresses | [`Resolver::batch`] |
 /// | notice loaded and unloaded libraries | [`Resolver::update`] |
 /// | memory bound | [`Resolver::budget`] |
-/// | code made at run time, the kernel | [`Resolver::add_index`] |
+/// | the running kernel | [`Resolver::open_kernel`] |
+/// | code made at run time, another kernel | [`Resolver::add_index`] |
 ///
 /// ```
 /// use std::sync::Arc;
@@ -192,8 +198,40 @@ impl Resolver {
         bias: u64,
         index: Index<'static>,
     ) {
+        self.overlay(addresses, bias, index, false);
+    }
+
+    fn overlay(
+        &mut self,
+        addresses: core::ops::RangeInclusive<u64>,
+        bias: u64,
+        index: Index<'static>,
+        kernel: bool,
+    ) {
         let (start, last) = addresses.into_inner();
-        self.overlays.push(Overlay { start, last, bias, index: Box::new(index) });
+        self.overlays.push(Overlay { start, last, bias, kernel, index: Box::new(index) });
+    }
+
+    /// Opens the running kernel's index, as [`Store::find_kernel`] finds it: addresses
+    /// of the upper half are then answered from it. Once more when modules were
+    /// loaded since: the new index takes the place of the old one.
+    ///
+    /// # Errors
+    /// [`Missing`]: why there is none; what was open before stays.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use symidx::process::{Modules, Resolver, Store};
+    /// # let mut resolver = Resolver::new(Modules::capture(), Arc::new(Store::read()));
+    /// if let Err(reason) = resolver.open_kernel() {
+    ///     println!("no names of the kernel: {reason}");
+    /// }
+    /// ```
+    pub fn open_kernel(&mut self) -> Result<(), Missing> {
+        let index = self.store.find_kernel()?;
+        self.overlays.retain(|overlay| !overlay.kernel);
+        self.overlay(KERNEL..=u64::MAX, 0, index, true);
+        Ok(())
     }
 
     /// Takes away the indexes that [`Resolver::add_index`] added: code that is

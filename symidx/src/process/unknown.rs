@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::error::Corrupt;
+use crate::error::{Corrupt, UNCOVERED};
 use crate::process::store::Missing;
 
 /// Why an address has no symbol. An honest answer: never a guess.
@@ -45,7 +45,7 @@ const REASONS: [(&str, &str); 10] = [
         "not placed",
         "the index is of a relocatable file; look up by section, or build it with its sections placed",
     ),
-    ("gap", "no symbol covers the address"),
+    ("gap", UNCOVERED),
     ("corrupt", "the module's index is damaged; build it again"),
 ];
 

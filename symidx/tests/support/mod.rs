@@ -346,6 +346,15 @@ pub(crate) fn ask_everything(index: &Index<'_>, addresses: &[u64], limit: usize)
     let _ = (index.is_big_endian(), index.symbol_count(), index.alias_count());
     let _ = (index.names_only_count(), index.metadata_bytes().len());
     let _ = (index.has_lines(), index.line_counts());
+    for row in index.line_rows().take(4096) {
+        if let Some(row) = tally.take(row) {
+            assert!(row.size > 0);
+            match row.section {
+                Some(section) => tally.take(index.stated_function_in(section, row.start)),
+                None => tally.take(index.stated_function(Svma(row.start))),
+            };
+        }
+    }
     let _ = index.display_name_count();
     tally
 }

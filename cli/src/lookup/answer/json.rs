@@ -65,6 +65,7 @@ impl Writer {
         if let Some(file) = hit.file {
             answer.field("file", file.as_os_str().as_encoded_bytes());
         }
+        svma(&mut answer, hit.svma);
         answer.end_line();
         Ok(())
     }
@@ -79,6 +80,7 @@ impl Writer {
         if let Some(file) = miss.file {
             answer.field("file", file.as_os_str().as_encoded_bytes());
         }
+        svma(&mut answer, miss.svma);
         answer.end_line();
     }
 
@@ -125,6 +127,13 @@ impl Writer {
             out.push(b'}');
         }
         out.push(b']');
+    }
+}
+
+/// What `start` is to be compared with where `address` counts otherwise.
+fn svma(answer: &mut Object<'_>, svma: Option<u64>) {
+    if let Some(svma) = svma {
+        answer.field("svma", Hex(svma));
     }
 }
 

@@ -289,7 +289,7 @@ fn path(out: &mut Vec<u8>, file: Option<PathText<'_>>) {
 impl Reason {
     fn write(&self, out: &mut Vec<u8>) {
         match self {
-            Self::Uncovered => out.extend_from_slice(b"no symbol covers this address"),
+            Self::Uncovered => out.extend_from_slice(symidx::UNCOVERED.as_bytes()),
             Self::Unnamed(start) => {
                 out.extend_from_slice(b"unnamed function at ");
                 hex(out, *start);

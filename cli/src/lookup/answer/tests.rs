@@ -53,19 +53,20 @@ fn styled(style: Style, query: &str, found: &Found<'_>) -> String {
 
 fn hit<'i>(index: &'i Index<'_>, chain: Chain<'i>) -> Option<Found<'i>> {
     let symbol = index.lookup(Svma(0x40_1058)).ok()??;
-    Some(Found::Hit(Hit { symbol, start: 0x40_1040, offset: 0x18, file: None, chain }))
+    Some(Found::Hit(Hit { symbol, start: 0x40_1040, offset: 0x18, svma: None, file: None, chain }))
 }
 
 fn miss<'i>(frame: Option<FrameText<'i>>) -> Found<'i> {
     let chain = Chain { frames: frame.into_iter().collect(), damage: None };
-    Found::Miss(Miss { reason: Reason::Uncovered, file: None, chain })
+    Found::Miss(Miss { reason: Reason::Uncovered, svma: None, file: None, chain })
 }
 
 /// A miss in a process said nothing of where it was.
 #[test]
 fn a_miss_among_several_files_names_its_own() {
     let file = Some(Path::new("/lib/a.so"));
-    let found = Found::Miss(Miss { reason: Reason::Uncovered, file, chain: Chain::default() });
+    let found =
+        Found::Miss(Miss { reason: Reason::Uncovered, svma: None, file, chain: Chain::default() });
     assert_eq!(
         styled(Style::Plain, "0x1", &found),
         "0x1 ?? (no symbol covers this address) (/lib/a.so)\n"

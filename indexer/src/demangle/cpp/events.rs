@@ -36,8 +36,10 @@ pub(super) struct Printer {
     depth: usize,
     /// True when packs are marked.
     marked: bool,
-    /// Nodes that are open; `None` is not a parameter.
-    open: Vec<Option<Parameter>>,
+    /// Nodes that are open; true for parameters.
+    open: Vec<bool>,
+    /// The parameters among them.
+    parameters: Vec<Parameter>,
     /// The parameter that just ended, and the marks behind it.
     ended: Option<(Parameter, Vec<&'static str>)>,
     /// A space is to be written: maybe that in front of a mark.
@@ -45,13 +47,15 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    pub(super) fn new(marked: bool) -> Self {
+    /// Empty, with room for a text.
+    pub(super) fn new(marked: bool, room: usize) -> Self {
         Self {
-            text: String::new(),
+            text: String::with_capacity(room.min(MAX_TEXT)),
             nodes: 0,
             depth: 0,
             marked,
             open: Vec::new(),
+            parameters: Vec::new(),
             ended: None,
             space: false,
         }
@@ -70,6 +74,9 @@ impl Printer {
 
     /// Puts what is marked behind the parameter that ended at each of its types.
     fn settle(&mut self) -> fmt::Result {
+        if !self.space && self.ended.is_none() {
+            return Ok(());
+        }
         let space = std::mem::take(&mut self.space);
         let Some((mut parameter, marks)) = self.ended.take() else {
             if space {
@@ -124,12 +131,15 @@ impl DemangleWrite for Printer {
         if self.settle().is_err() {
             self.nodes = MAX_NODES;
         }
-        let parameter = matches!(node, DemangleNodeType::TemplateParam).then(|| Parameter {
-            start: self.text.len(),
-            depth: self.depth,
-            commas: Vec::new(),
-            substituted: true,
-        });
+        let parameter = matches!(node, DemangleNodeType::TemplateParam);
+        if parameter {
+            self.parameters.push(Parameter {
+                start: self.text.len(),
+                depth: self.depth,
+                commas: Vec::new(),
+                substituted: true,
+            });
+        }
         self.open.push(parameter);
     }
 
@@ -137,7 +147,9 @@ impl DemangleWrite for Printer {
         if self.settle().is_err() {
             self.nodes = MAX_NODES;
         }
-        if let Some(Some(parameter)) = self.open.pop() {
+        if self.open.pop() == Some(true)
+            && let Some(parameter) = self.parameters.pop()
+        {
             self.ended = Some((parameter, Vec::new()));
         }
     }
@@ -168,7 +180,8 @@ impl DemangleWrite for Printer {
             return Ok(());
         }
         if text == ", "
-            && let Some(Some(parameter)) = self.open.last_mut()
+            && self.open.last() == Some(&true)
+            && let Some(parameter) = self.parameters.last_mut()
             && parameter.depth == self.depth
         {
             parameter.commas.push(self.text.len());

@@ -14,9 +14,8 @@ const MAX_LAMBDAS: usize = 200;
 pub(super) fn reunite(text: &mut String) {
     let mut from = 0usize;
     for _ in 0..MAX_LAMBDAS {
-        let Some(found) = text.get(from..).and_then(|rest| rest.find(LAMBDA)) else {
-            return;
-        };
+        let rest = text.as_bytes().get(from..).unwrap_or(&[]);
+        let Some(found) = memchr::memmem::find(rest, LAMBDA.as_bytes()) else { return };
         from = from.saturating_add(found).saturating_add(LAMBDA.len());
         if let Some(moved) = reunited(text, from) {
             *text = moved;

@@ -76,17 +76,18 @@ fn write_name(base: &[u8], spelling: Spelling, out: &mut Bounded) -> Option<()> 
     let (_, depth) = MAX_DEPTH.into_iter().find(|&(length, _)| complete.len() <= length)?;
     let parse = ParseOptions::default().recursion_limit(depth);
     let symbol = BorrowedSymbol::new_with_options(complete, &parse).ok()?;
-    let printer = || Printer::new(marked.is_some());
+    let printer = |room| Printer::new(marked.is_some(), room);
     let options = DemangleOptions::default().recursion_limit(MAX_PRINTED_DEPTH);
     let shown = match spelling {
         Spelling::Llvm => options,
         Spelling::Gnu => options.no_return_type(),
     };
-    let mut whole = printer();
+    // Names are about twice as long as they are mangled.
+    let mut whole = printer(base.len().saturating_mul(3));
     symbol.structured_demangle(&mut whole, &shown).ok()?;
     let mut text = whole.finish()?;
     if spelling == Spelling::Gnu && may_have_return_type(base, text.as_bytes()) {
-        let mut found = ReturnType::new(printer());
+        let mut found = ReturnType::new(printer(0));
         // It ends with an error where the return type does.
         let _ = symbol.structured_demangle(&mut found, &options);
         if let Some(returned) = found.finish() {
@@ -94,7 +95,10 @@ fn write_name(base: &[u8], spelling: Spelling, out: &mut Bounded) -> Option<()> 
             text.insert_str(0, &returned);
         }
     }
-    let clones = text.find(CLONE).unwrap_or(text.len());
+    let clones = match qualifier {
+        "" => text.len(),
+        _ => text.find(CLONE).unwrap_or(text.len()),
+    };
     text.insert_str(clones, qualifier);
     lambdas::reunite(&mut text);
     name_as_others_do(base, &mut text);
@@ -111,7 +115,13 @@ fn may_have_return_type(mangled: &[u8], text: &[u8]) -> bool {
         Some(b'Z') => text
             .get(path::path(text))
             .is_some_and(|path| path.len() < text.len() && ends_with_arguments(path)),
-        _ => text.contains(&b'<'),
+        // Where the path can be told and is no template's, there is none either.
+        _ => {
+            text.contains(&b'<')
+                && text
+                    .get(path::path(text))
+                    .is_none_or(|path| path.len() == text.len() || path.ends_with(b">"))
+        }
     }
 }
 
@@ -152,6 +162,9 @@ fn special(mangled: &[u8]) -> &[u8] {
 /// The short names of streams where the mangled name has the short ones, but
 /// not in front of a constructor.
 fn short_streams(mangled: &[u8], text: &mut String) {
+    if memchr::memmem::find(text.as_bytes(), b"stream<char, std::char_traits<char> >").is_none() {
+        return;
+    }
     for stream in ["istream", "ostream", "iostream"] {
         let own = ["basic_", stream].concat();
         let long = ["std::", &own, "<char, std::char_traits<char> >"].concat();

@@ -41,6 +41,9 @@ pub(super) fn mark(name: &[u8]) -> Option<Vec<u8>> {
 /// The name with a return type for the template of a constructor, which has
 /// none: the parser takes the first parameter for it. `None` for other names.
 pub(super) fn constructor(name: &[u8]) -> Option<Vec<u8>> {
+    if !name.windows(3).any(|word| matches!(word, [b'C', b'1'..=b'5', b'I'])) {
+        return None;
+    }
     let mut words = Words::new(name);
     let mut found = false;
     while let Some((at, word)) = words.next() {

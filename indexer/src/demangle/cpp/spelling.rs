@@ -62,7 +62,11 @@ struct Walk<'t> {
 
 impl Walk<'_> {
     fn run(mut self) -> Option<String> {
-        while !self.rest().is_empty() {
+        loop {
+            self.copy(self.plain())?;
+            if self.rest().is_empty() {
+                break;
+            }
             if let Some(length) = path::operator(self.before().as_bytes(), self.rest().as_bytes()) {
                 self.copy(length)?;
                 // `operator< <int>`: LLVM writes no space there.
@@ -85,6 +89,20 @@ impl Walk<'_> {
 
     fn llvm(&self) -> bool {
         self.spelling == Spelling::Llvm
+    }
+
+    /// Bytes that are copied whatever stands around them: most of a name.
+    fn plain(&self) -> usize {
+        let rest = self.rest().as_bytes();
+        let llvm = self.llvm();
+        let special = |(at, &byte): (usize, &u8)| match byte {
+            b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'<' | b'>' | b',' => true,
+            b' ' | b'a' => llvm,
+            b's' => rest.get(at..).is_some_and(|rest| rest.starts_with(b"std::")),
+            b'o' => rest.get(at..).is_some_and(|rest| rest.starts_with(path::OPERATOR)),
+            _ => false,
+        };
+        rest.iter().enumerate().position(special).unwrap_or(rest.len())
     }
 
     fn rest(&self) -> &str {

@@ -25,6 +25,8 @@ mod text;
 mod tree;
 mod unit;
 
+pub(super) use unit::has_addresses;
+
 #[cfg(test)]
 mod tests;
 
@@ -259,7 +261,7 @@ fn code_units<'data>(
                     None => report.skip("line programs that too many units share"),
                 }
             }
-            let id = entered.dwo_id.filter(|_| root.names_split && root.has_code);
+            let id = entered.dwo_id.filter(|_| root.names_split && root.has_addresses);
             if id.is_some_and(|id| splits.contains(&id.0)) {
                 report.skip("split units that too many units share");
             }

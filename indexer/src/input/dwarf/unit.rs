@@ -93,8 +93,9 @@ pub(super) struct Root {
     pub(super) stmt_list: Option<usize>,
     /// It names a split unit.
     pub(super) names_split: bool,
-    /// It has lines or addresses of its own.
-    pub(super) has_code: bool,
+    /// It says where code or addresses are. A unit that stands for a module of
+    /// headers (Swift's and Clang's `.pcm`) names a split file, but has neither.
+    pub(super) has_addresses: bool,
 }
 
 /// Reads the root DIE of a unit. Unlike gimli's own, this outlives a damaged
@@ -137,14 +138,12 @@ pub(super) fn enter<'data>(
     };
     let mut entries = header.entries_raw(&abbreviations, None)?;
     let root = entries.read_abbreviation()?.ok_or(gimli::Error::MissingUnitDie)?;
-    let mut found = Root { tag: root.tag(), stmt_list: None, names_split: false, has_code: false };
+    let mut found =
+        Root { tag: root.tag(), stmt_list: None, names_split: false, has_addresses: false };
     let (mut low_pc, mut comp_dir) = (None, None);
     for spec in root.attributes() {
         let attribute = entries.read_attribute(*spec)?;
-        found.has_code |= matches!(
-            attribute.name(),
-            constants::DW_AT_low_pc | constants::DW_AT_ranges | constants::DW_AT_stmt_list
-        );
+        found.has_addresses |= has_addresses(attribute.name());
         match (attribute.name(), attribute.value()) {
             (constants::DW_AT_low_pc, value) => low_pc = Some(value),
             (constants::DW_AT_comp_dir, value) => comp_dir = Some(value),
@@ -178,6 +177,17 @@ pub(super) fn enter<'data>(
         unit.low_pc = address;
     }
     Ok((unit, found))
+}
+
+/// True for an attribute of a root DIE that says where code or addresses are.
+pub(in crate::input) fn has_addresses(attribute: constants::DwAt) -> bool {
+    matches!(
+        attribute,
+        constants::DW_AT_low_pc
+            | constants::DW_AT_ranges
+            | constants::DW_AT_addr_base
+            | constants::DW_AT_GNU_addr_base
+    )
 }
 
 /// The unit's compilation directory; empty when it states none.

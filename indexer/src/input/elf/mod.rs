@@ -48,6 +48,7 @@ mod relocate;
 mod relocate_types;
 mod rules;
 mod skeletons;
+mod sources;
 mod stubs;
 mod symbols;
 mod versions;
@@ -57,6 +58,7 @@ mod tests;
 
 pub(super) use machine::by_number as machine_by_number;
 pub(super) use notes::build_id_in_notes;
+pub use sources::{FileOfSymbol, files_of_symbols, has_section};
 
 /// True when the bytes start like ELF.
 #[must_use]

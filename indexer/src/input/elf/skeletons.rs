@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use gimli::{AttributeValue, DwoId, EndianSlice, Reader as _, RunTimeEndian, UnitType};
 
 use super::bytes;
+use crate::input::dwarf;
 use crate::model::DwarfSections;
 
 /// File names and directories are not longer.
@@ -52,7 +53,8 @@ pub(super) fn skeletons<'data>(sections: &DwarfSections<'data>, big: bool) -> Ve
             _ => continue,
         };
         let Some(root) = roots.read(&header) else { continue };
-        let Some(id) = id.or(root.id).filter(|_| !root.name.is_empty()) else { continue };
+        let names_code = root.has_addresses && !root.name.is_empty();
+        let Some(id) = id.or(root.id).filter(|_| names_code) else { continue };
         if seen.insert(id) {
             found.push(Skeleton { id, name: root.name, directory: root.directory });
         }
@@ -98,6 +100,9 @@ fn headers<'data>(
 #[derive(Debug, Default)]
 struct Root<'data> {
     id: Option<u64>,
+    /// It says where code or addresses are. A unit that stands for a module of
+    /// headers (`.pcm`) names a file as well, but has neither.
+    has_addresses: bool,
     name: &'data [u8],
     directory: &'data [u8],
 }
@@ -129,6 +134,7 @@ impl<'a, 'data> Roots<'a, 'data> {
         let (mut name, mut directory, mut base) = (None, None, None);
         for &specification in abbreviation.attributes() {
             let attribute = entries.read_attribute(specification).ok()?;
+            root.has_addresses |= dwarf::has_addresses(attribute.name());
             match attribute.name() {
                 gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name => name = Some(attribute.value()),
                 gimli::DW_AT_comp_dir => directory = Some(attribute.value()),
@@ -231,15 +237,15 @@ fn dwo_id(value: &AttributeValue<Slice<'_>>) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A DWARF 5 skeleton whose name is `DW_FORM_strx1` 1; its declaration is the
-    /// second of the table.
+    /// A DWARF 5 skeleton whose name is `DW_FORM_strx1` 1, with two bases; its
+    /// declaration is the second of the table.
     const ABBREV: &[u8] = &[
         1, 0x34, 0, 0x3f, 0x21, 5, 0, 0, // a variable, external by implicit constant
-        2, 0x4a, 0, 0x76, 0x25, 0x1b, 0x08, 0x72, 0x17, 0, 0, 0,
+        2, 0x4a, 0, 0x76, 0x25, 0x1b, 0x08, 0x72, 0x17, 0x73, 0x17, 0, 0, 0,
     ];
 
     fn unit(id: u64, code: u8) -> Vec<u8> {
-        let body = [&[2][..], &[code, 1], b"/dir\0", &8u32.to_le_bytes()].concat();
+        let body = [&[2][..], &[code, 1], b"/dir\0", &[8, 0, 0, 0], &[8, 0, 0, 0]].concat();
         let mut unit = [&5u16.to_le_bytes()[..], &[4, 8], &0u32.to_le_bytes()].concat();
         unit.extend(id.to_le_bytes());
         unit.extend(&body[1..]);
@@ -262,6 +268,11 @@ mod tests {
         let info = [unit(7, 2), unit(7, 2), unit(9, 2)].concat();
         let expected = |id| Skeleton { id, name: b"a.dwo", directory: b"/dir" };
         assert_eq!(skeletons(&sections(&info), false), [expected(7), expected(9)]);
+        // A module of headers has a line program in place of the base of addresses.
+        let module: Vec<u8> =
+            ABBREV.iter().map(|&byte| if byte == 0x73 { 0x10 } else { byte }).collect();
+        let module = DwarfSections { abbrev: &module, ..sections(&info) };
+        assert!(skeletons(&module, false).is_empty());
         // Without addresses there is nothing to look for.
         let sections = DwarfSections { addr: &[], ..sections(&info) };
         assert!(skeletons(&sections, false).is_empty());

@@ -37,3 +37,25 @@ pub(super) fn records<T: Pod>(data: &[u8], count: u64) -> &[T] {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(room);
     object::pod::slice_from_bytes(data, count).map(|(records, _)| records).unwrap_or_default()
 }
+
+/// One ULEB128 number and the bytes after it; `None` when it does not end or
+/// does not fit 64 bits.
+pub(super) fn uleb(data: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0_u64;
+    let mut shift = 0_u32;
+    let mut rest = data;
+    loop {
+        let (byte, after) = rest.split_first()?;
+        let bits = u64::from(byte & 0x7f);
+        let shifted = bits.checked_shl(shift)?;
+        if shifted.checked_shr(shift) != Some(bits) {
+            return None;
+        }
+        value |= shifted;
+        if byte & 0x80 == 0 {
+            return Some((value, after));
+        }
+        shift = shift.checked_add(7)?;
+        rest = after;
+    }
+}

@@ -4,16 +4,13 @@
 
 use object::Endianness;
 use object::macho::{
-    self, DysymtabCommand, LinkeditDataCommand, LoadCommand, SectionType, SymtabCommand,
-    UuidCommand,
+    self, DyldInfoCommand, DysymtabCommand, FilesetEntryCommand, LinkeditDataCommand, LoadCommand,
+    SectionType, SymtabCommand, UuidCommand,
 };
 use object::read::macho::{MachHeader, Segment as _};
 
 use super::bytes;
 use crate::model::{self, Report};
-
-/// Members of a kernel collection are counted, not read.
-const FILE_SET_ENTRY: &str = "kernel collection member";
 
 /// A place in the image as a load command claims it: offset from the start of
 /// the slice, and a count of records or bytes.
@@ -60,6 +57,10 @@ pub(super) struct Commands<'data> {
     pub(super) strings: Place,
     pub(super) indirect: Option<Place>,
     pub(super) function_starts: Option<Place>,
+    /// The export trie.
+    pub(super) exports: Option<Place>,
+    /// The images in a kernel collection.
+    pub(super) members: Vec<&'data [u8]>,
 }
 
 /// The load commands of an image, one by one, as (index, offset, header, bytes).
@@ -154,11 +155,14 @@ pub(super) fn walk<'data, M: MachHeader<Endian = Endianness>>(
             macho::LC_UUID => uuid_command(command.bytes, &mut commands),
             macho::LC_SYMTAB => symtab(command.bytes, endian, &mut commands),
             macho::LC_DYSYMTAB => dysymtab(command.bytes, endian, &mut commands),
-            macho::LC_FUNCTION_STARTS => starts(command.bytes, endian, &mut commands),
-            macho::LC_FILESET_ENTRY => {
-                report.skip(FILE_SET_ENTRY);
-                Ok(())
+            macho::LC_FUNCTION_STARTS => {
+                linkedit(command.bytes, endian, &mut commands.function_starts)
             }
+            macho::LC_DYLD_EXPORTS_TRIE => linkedit(command.bytes, endian, &mut commands.exports),
+            macho::LC_DYLD_INFO | macho::LC_DYLD_INFO_ONLY => {
+                dyld_info(command.bytes, endian, &mut commands)
+            }
+            macho::LC_FILESET_ENTRY => member(command.bytes, endian, &mut commands),
             _ => Ok(()),
         };
         if let Err(found) = read {
@@ -168,12 +172,6 @@ pub(super) fn walk<'data, M: MachHeader<Endian = Endianness>>(
                 command.index
             ));
         }
-    }
-    if report.skipped.contains_key(FILE_SET_ENTRY) {
-        report.warn(
-            "expected one image, found a kernel collection; kept only the symbols of its own \
-             table, extract its members to index them",
-        );
     }
     if let Some(broken) = walk.broken {
         report.skip("damaged load command");
@@ -215,13 +213,39 @@ fn dysymtab(bytes: &[u8], endian: Endianness, commands: &mut Commands<'_>) -> Re
     Ok(())
 }
 
-fn starts(bytes: &[u8], endian: Endianness, commands: &mut Commands<'_>) -> Result<(), String> {
+fn linkedit(bytes: &[u8], endian: Endianness, place: &mut Option<Place>) -> Result<(), String> {
     let command =
         bytes::read_at::<LinkeditDataCommand<Endianness>>(bytes, 0).ok_or_else(|| short(bytes))?;
-    commands.function_starts.get_or_insert(Place {
+    place.get_or_insert(Place {
         offset: command.dataoff.get(endian).into(),
         count: command.datasize.get(endian).into(),
     });
+    Ok(())
+}
+
+fn dyld_info(bytes: &[u8], endian: Endianness, commands: &mut Commands<'_>) -> Result<(), String> {
+    let command =
+        bytes::read_at::<DyldInfoCommand<Endianness>>(bytes, 0).ok_or_else(|| short(bytes))?;
+    let count: u64 = command.export_size.get(endian).into();
+    // Where both commands are, the one that has a trie counts.
+    if count > 0 {
+        let offset = command.export_off.get(endian).into();
+        commands.exports.get_or_insert(Place { offset, count });
+    }
+    Ok(())
+}
+
+/// The name of a member of a kernel collection.
+fn member<'data>(
+    bytes: &'data [u8],
+    endian: Endianness,
+    commands: &mut Commands<'data>,
+) -> Result<(), String> {
+    let command =
+        bytes::read_at::<FilesetEntryCommand<Endianness>>(bytes, 0).ok_or_else(|| short(bytes))?;
+    let name = bytes::from(bytes, command.entry_id.offset.get(endian).into()).unwrap_or_default();
+    let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+    commands.members.push(name);
     Ok(())
 }
 

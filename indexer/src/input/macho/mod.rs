@@ -16,6 +16,9 @@
 //!   because the linker clears its `N_EXT`.
 //! - Symbols have no sizes in Mach-O, so all sizes are 0 (unknown). Stubs in
 //!   `__stubs` have one, and are named `name@plt` like an ELF PLT entry.
+//! - The export trie is a second table, as `.dynsym` is: what it has beside the symbol
+//!   table is a symbol too, and in a stripped library it is all there is.
+//! - A kernel collection (`MH_FILESET`) is many images, none of which is the file's.
 //! - Object files (`MH_OBJECT`) already give each section its own addresses in one
 //!   space, so they are [`AddressKind::Svma`] like every other Mach-O file.
 
@@ -42,6 +45,7 @@ mod debug_sections;
 #[cfg(test)]
 mod debug_tests;
 mod dsym;
+mod exports;
 mod fat;
 mod layout;
 mod starts;
@@ -203,6 +207,15 @@ fn read_with<'store, M: MachHeader<Endian = Endianness>>(
     }
     let mut report = Report::default();
     let thin = Thin::read(slice, header, &mut report);
+    if !thin.commands.members.is_empty() {
+        return Err(InputError::Malformed {
+            path: search.path.to_path_buf(),
+            offset: Some(offset),
+            expected: "one Mach-O image".to_owned(),
+            found: collection(&thin.commands.members),
+            advice: "extract the member that is wanted and index that",
+        });
+    }
     let machine = Machine {
         number: thin.cpu.0,
         subtype: thin.subtype.id().0,
@@ -211,6 +224,14 @@ fn read_with<'store, M: MachHeader<Endian = Endianness>>(
         big_endian: header.is_big_endian(),
     };
     let mut symbols = thin.table.symbols(&thin.layout, thin.style, &mut report);
+    symbols.extend(exports::read(
+        slice,
+        &thin.commands,
+        &thin.layout,
+        thin.style,
+        search.store,
+        &mut report,
+    ));
     let added = debug_info::read(&thin, &machine, &symbols, search, &mut report);
     symbols.extend(added.symbols);
     let Thin { commands, layout, table, .. } = &thin;
@@ -235,4 +256,13 @@ fn read_with<'store, M: MachHeader<Endian = Endianness>>(
         companions: added.companions,
         report,
     })
+}
+
+/// A kernel collection in words: how many images it holds, and the first of them.
+fn collection(members: &[&[u8]]) -> String {
+    const SHOWN: usize = 8;
+    let names: Vec<_> =
+        members.iter().take(SHOWN).map(|name| String::from_utf8_lossy(name)).collect();
+    let more = if members.len() > SHOWN { ", …" } else { "" };
+    format!("a kernel collection of {} ({}{more})", members.len(), names.join(", "))
 }

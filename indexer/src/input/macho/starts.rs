@@ -59,7 +59,7 @@ fn decode(data: &[u8], base: u64) -> (Vec<u64>, Option<u64>) {
     let mut rest = data;
     while !rest.is_empty() {
         let at = bytes::length(data).saturating_sub(bytes::length(rest));
-        let Some((difference, after)) = uleb(rest) else {
+        let Some((difference, after)) = bytes::uleb(rest) else {
             return (starts, Some(at));
         };
         if difference == 0 {
@@ -73,28 +73,6 @@ fn decode(data: &[u8], base: u64) -> (Vec<u64>, Option<u64>) {
         rest = after;
     }
     (starts, None)
-}
-
-/// One ULEB128 number and the bytes after it; `None` when it does not end or
-/// does not fit 64 bits.
-fn uleb(data: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0_u64;
-    let mut shift = 0_u32;
-    let mut rest = data;
-    loop {
-        let (byte, after) = rest.split_first()?;
-        let bits = u64::from(byte & 0x7f);
-        let shifted = bits.checked_shl(shift)?;
-        if shifted.checked_shr(shift) != Some(bits) {
-            return None;
-        }
-        value |= shifted;
-        if byte & 0x80 == 0 {
-            return Some((value, after));
-        }
-        shift = shift.checked_add(7)?;
-        rest = after;
-    }
 }
 
 #[cfg(test)]

@@ -217,7 +217,7 @@ fn is_absolute(flags: SymbolFlags) -> Result<bool, &'static str> {
 
 /// The name without the one underscore that the format adds. A name that lacks
 /// it (Go, hand-written assembly) or is nothing else stays as it is.
-fn without_underscore(name: &[u8]) -> &[u8] {
+pub(super) fn without_underscore(name: &[u8]) -> &[u8] {
     match name.strip_prefix(b"_") {
         None | Some([]) => name,
         Some(rest) => rest,
@@ -244,7 +244,7 @@ fn binding(flags: SymbolFlags, description: SymbolDesc) -> Binding {
 }
 
 /// What a symbol in that section names: the table itself does not say.
-fn kind_in(section: &Section<'_>) -> Kind {
+pub(super) fn kind_in(section: &Section<'_>) -> Kind {
     if section.tls {
         Kind::Tls
     } else if section.execute {
@@ -284,6 +284,6 @@ fn place(
 
 /// Clears the Thumb bit of a function on 32-bit ARM. The format keeps that bit
 /// in the description (`N_ARM_THUMB_DEF`), but some tools set it in the value too.
-fn without_thumb_bit(value: u64, kind: Kind, thumb: bool) -> u64 {
+pub(super) fn without_thumb_bit(value: u64, kind: Kind, thumb: bool) -> u64 {
     if thumb && kind == Kind::Function { value & !1 } else { value }
 }

@@ -5,6 +5,7 @@
 //! descriptor closed. Finding and opening builds paths on the stack and takes
 //! locks of its own; nothing here runs during a lookup.
 
+mod kernel;
 mod missing;
 mod path;
 mod place;
@@ -64,6 +65,7 @@ use slot::Wanted;
 /// | close | [`Store::evict`], [`Store::evict_unused`] |
 /// | look again | [`Store::forget_missing`] |
 /// | one file, at once | [`Store::find`] |
+/// | the running kernel | [`Store::find_kernel`] |
 ///
 /// ```no_run
 /// use std::sync::Arc;

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use crate::process::id::Id;
+use crate::stamp::Stamp;
 use crate::sys::open::MAX_PATH;
 
 /// A path in the making.
@@ -60,46 +61,13 @@ impl Buffer {
         Some(path)
     }
 
-    /// `DIR/.by-file/DEV-INO-SIZE-MTIME-CTIME`, hexadecimal, times in nanoseconds.
+    /// `DIR/.by-file/` and the state of a file.
     pub(super) fn by_file(directory: &Path, file: &Stamp) -> Self {
         let mut path = Self::new();
         path.push(directory.as_os_str().as_bytes());
-        let _ = write!(
-            path,
-            "/.by-file/{:x}-{:x}-{:x}-{:x}-{:x}",
-            file.device, file.inode, file.size, file.modified, file.changed
-        );
+        let _ = write!(path, "/.by-file/{file}");
         path
     }
-}
-
-/// Which file it is, and which state of it: stands for its content until it is
-/// written again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Stamp {
-    device: u64,
-    inode: u64,
-    pub(super) size: u64,
-    /// Nanoseconds.
-    modified: i64,
-    changed: i64,
-}
-
-impl Stamp {
-    pub(super) fn of(file: &std::fs::Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt as _;
-        Self {
-            device: file.dev(),
-            inode: file.ino(),
-            size: file.size(),
-            modified: nanoseconds(file.mtime(), file.mtime_nsec()),
-            changed: nanoseconds(file.ctime(), file.ctime_nsec()),
-        }
-    }
-}
-
-fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
-    seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
 }
 
 impl fmt::Write for Buffer {

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::vec::Vec;
 
 use crate::process::elf::Elf;
+use crate::process::id::Id;
 use crate::process::modules::Module;
 use crate::process::store::Where;
 use crate::process::store::missing::Unusable;
-use crate::process::store::path::{Buffer, Stamp};
+use crate::process::store::path::Buffer;
 use crate::process::store::slot::Wanted;
 use crate::process::target::open_mapped;
+use crate::stamp::Stamp;
 use crate::sys::open::{Refused, open_regular};
 
 /// Where an index may be.
@@ -89,17 +91,36 @@ impl Place {
             }
             _ => None,
         };
-        let Some(path) = path else { return Ok(None) };
-        let Some(path) = path.path() else { return Ok(None) };
-        let file = match open_regular(path) {
-            Ok(file) => file,
-            Err(Refused::Absent) => return Ok(None),
-            Err(Refused::NotAFile) => return Err(Unusable::NotAFile),
-            Err(Refused::Io(kind)) => return Err(Unusable::Io(kind)),
-        };
-        let size = file.metadata().map_err(|error| Unusable::Io(error.kind()))?.len();
-        Ok(Some(Candidate { file, offset: 0, size }))
+        opened(path)
     }
+
+    /// What the place has for a kernel of this build as it runs: directories alone
+    /// have that.
+    ///
+    /// # Errors
+    /// As [`Place::candidate`].
+    pub(super) fn kernel(&self, id: &Id) -> Result<Option<Candidate>, Unusable> {
+        match self {
+            Self::Added(directory) | Self::Directory(directory) => {
+                opened(Buffer::by_id(directory, id, ".kallsyms.symidx"))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The file of a path, if there is one.
+fn opened(path: Option<Buffer>) -> Result<Option<Candidate>, Unusable> {
+    let Some(path) = path else { return Ok(None) };
+    let Some(path) = path.path() else { return Ok(None) };
+    let file = match open_regular(path) {
+        Ok(file) => file,
+        Err(Refused::Absent) => return Ok(None),
+        Err(Refused::NotAFile) => return Err(Unusable::NotAFile),
+        Err(Refused::Io(kind)) => return Err(Unusable::Io(kind)),
+    };
+    let size = file.metadata().map_err(|error| Unusable::Io(error.kind()))?.len();
+    Ok(Some(Candidate { file, offset: 0, size }))
 }
 
 /// A file that may hold the index, and where in it.

@@ -18,11 +18,11 @@ use crate::index::Index;
 use crate::process::elf::ReadAt;
 use crate::process::id::Id;
 use crate::process::store::missing::Unusable;
-use crate::process::store::path::Stamp;
 use crate::process::store::place::{Candidate, wanted_for};
 use crate::process::store::room::{Bounds, Counter, Room};
 use crate::process::store::slot::{Open, Wanted};
 use crate::process::store::{Missing, Store, Where};
+use crate::stamp::Stamp;
 use crate::sys::open::open_regular;
 
 /// Files larger than this are matched by their links alone: hashing one would
@@ -41,7 +41,7 @@ impl Binary {
     fn open(path: &Path, stamp: &Stamp) -> Option<Self> {
         let file = open_regular(path).ok()?;
         let same = file.metadata().is_ok_and(|found| Stamp::of(&found) == *stamp);
-        same.then_some(Self { file, size: stamp.size, hash: None })
+        same.then_some(Self { file, size: stamp.size(), hash: None })
     }
 
     fn has(&mut self, hash: &[u8; 32]) -> bool {
@@ -205,7 +205,7 @@ fn matches(
     }
 }
 
-fn id_of(identity: &Identity) -> Option<Id> {
+pub(super) fn id_of(identity: &Identity) -> Option<Id> {
     let length = usize::try_from(identity.id_len.get()).ok()?;
     match identity.id_kind.get() {
         ID_BUILD_ID | ID_UUID => Id::new(identity.id.get(..length)?),

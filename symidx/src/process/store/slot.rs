@@ -9,8 +9,8 @@ use crate::index::Index;
 use crate::process::digest::Digest;
 use crate::process::id::Id;
 use crate::process::store::Missing;
-use crate::process::store::path::Stamp;
 use crate::process::store::room::Room;
+use crate::stamp::Stamp;
 
 /// What an index must be of to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

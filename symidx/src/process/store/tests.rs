@@ -76,3 +76,33 @@ fn one_file_is_found_by_its_path_alone() {
     assert_eq!(store.find("/nowhere".as_ref(), None).err(), Some(Missing::NotFound));
     assert_eq!(store.find("".as_ref(), None).err(), Some(Missing::NotFound));
 }
+
+/// The same build-id says nothing of where this boot put the kernel and its modules.
+#[test]
+fn a_kernel_is_of_this_boot_or_not_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let golden = include_bytes!("../../../../testdata/golden/rich.symidx");
+    let id = crate::Index::from_bytes(golden).ok().and_then(|index| Id::of(&index)).unwrap();
+    let note = |id: &Id| {
+        let length = u32::try_from(id.as_bytes().len()).unwrap();
+        let fields = [4, length, 3].into_iter().flat_map(|field| field.to_ne_bytes());
+        fields.chain(*b"GNU\0").chain(id.as_bytes().iter().copied()).collect::<Vec<u8>>()
+    };
+    std::fs::write(at("notes"), note(&id)).unwrap();
+    std::fs::write(at("kallsyms"), "ffffffff81000000 T _text\n").unwrap();
+    let store = Store::read().without_default_places().with_directory(directory.path());
+    let find = || store.find_kernel_of(&at("notes"), &at("kallsyms")).err();
+    assert_eq!(find(), Some(Missing::NotFound));
+    let hex = std::format!("{id}");
+    let (first, rest) = hex.split_at(2);
+    let place = at(".build-id").join(first).join(std::format!("{rest}.kallsyms.symidx"));
+    std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+    std::fs::write(&place, b"no index").unwrap();
+    assert!(matches!(find(), Some(Missing::Unusable { .. })), "{:?}", find());
+    std::fs::write(&place, golden).unwrap();
+    let place = Where::Directory;
+    assert_eq!(find(), Some(Missing::Stale { place, expected: None, found: None }));
+    std::fs::write(at("notes"), b"no note").unwrap();
+    assert_eq!(find(), Some(Missing::NotFound));
+}

@@ -1,0 +1,115 @@
+//! `symidx dump --lines`: every stretch of code with a source line, and its frames.
+//!
+//! In: an index. Out: text or JSON lines, in order of section and address, with
+//! linkage names. Neighbours that print the same may still be two rows.
+
+use symidx::{Corrupt, Index, LineRow, Svma};
+
+use crate::failure::Failure;
+use crate::frames::{Chain, FrameText, Want};
+use crate::output::Output;
+use crate::text::{Hex, Object, Value as _, bytes_of, decimal, hex, plain};
+
+/// Prints every row; `broken` makes an error of damage.
+pub(super) fn dump(
+    index: &Index<'_>,
+    json: bool,
+    broken: impl Fn(Corrupt) -> Failure,
+) -> Result<(), Failure> {
+    let mut output = Output::default();
+    for row in index.line_rows() {
+        let row = row.map_err(&broken)?;
+        let chain = chain(index, &row).map_err(&broken)?;
+        if let Some(damage) = chain.damage {
+            return Err(broken(damage));
+        }
+        let section = section(index, &row).map_err(&broken)?;
+        match json {
+            true => row_json(output.buffer(), &row, section, &chain.frames),
+            false => row_text(output.buffer(), &row, section, &chain.frames),
+        }
+        output.relieve()?;
+    }
+    output.flush()
+}
+
+fn chain<'i>(index: &'i Index<'_>, row: &LineRow) -> Result<Chain<'i>, Corrupt> {
+    let frames = match row.section {
+        Some(section) => index.frames_in(section, row.start)?,
+        None => index.frames(Svma(row.start))?,
+    };
+    let symbol = frames.symbol();
+    Ok(Chain::new(index, Ok(frames), symbol.as_ref(), Want { inlines: true, display: false }))
+}
+
+/// The name of the section that a relocatable file's row is in.
+fn section<'i>(index: &'i Index<'_>, row: &LineRow) -> Result<Option<&'i [u8]>, Corrupt> {
+    let Some(wanted) = row.section else { return Ok(None) };
+    for section in index.sections() {
+        let section = section?;
+        if section.id() == wanted {
+            return Ok(Some(bytes_of(section.name())));
+        }
+    }
+    Ok(None)
+}
+
+/// `0x401174 6 inner at a.c:2:75`, and below it, indented, what it was inlined into.
+fn row_text(out: &mut Vec<u8>, row: &LineRow, section: Option<&[u8]>, frames: &[FrameText<'_>]) {
+    if let Some(section) = section {
+        plain(out, section);
+        out.push(b':');
+    }
+    hex(out, row.start);
+    out.push(b' ');
+    decimal(out, row.size);
+    for (i, frame) in frames.iter().enumerate() {
+        out.extend_from_slice(if i == 0 { b" " } else { b"  (inlined by) " });
+        plain(out, frame.function.unwrap_or(b"??"));
+        out.extend_from_slice(b" at ");
+        match frame.file {
+            Some(file) => {
+                let mut path = Vec::new();
+                file.write(&mut path);
+                plain(out, &path);
+            }
+            None => out.extend_from_slice(b"??"),
+        }
+        let column = frame.column.filter(|&column| column > 0);
+        for number in frame.line.into_iter().chain(column) {
+            out.push(b':');
+            decimal(out, number.into());
+        }
+        out.push(b'\n');
+    }
+}
+
+fn row_json(out: &mut Vec<u8>, row: &LineRow, section: Option<&[u8]>, frames: &[FrameText<'_>]) {
+    let mut object = Object::new(out);
+    object.field("address", Hex(row.start)).field("size", row.size).field("section", section);
+    let out = object.key("frames");
+    out.push(b'[');
+    for (i, frame) in frames.iter().enumerate() {
+        if i > 0 {
+            out.push(b',');
+        }
+        let mut entry = Object::new(out);
+        match frame.function {
+            Some(function) => drop(entry.name("function", function)),
+            None => drop(entry.field("function", None::<u64>)),
+        }
+        let path = frame.file.map(|file| {
+            let mut path = Vec::new();
+            file.write(&mut path);
+            path
+        });
+        path.as_deref().write(entry.key("file"));
+        entry
+            .field("line", frame.line.map(u64::from))
+            .field("column", frame.column.map(u64::from))
+            .field("inlined", frame.inlined);
+        entry.end();
+    }
+    out.push(b']');
+    object.end_line();
+}
