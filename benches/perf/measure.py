@@ -1,15 +1,20 @@
 #!/usr/bin/env python3
 """Measures `perf script` and `symidx perf script` on the same recordings: time and memory, as a table and a plot.
 
-usage: measure.py --symidx PROGRAM [--table OUT.md] [--plot OUT.svg] [--runs N] [--perf PROGRAM] [--store DIR] NAME=PERF.DATA...
+usage: measure.py --symidx PROGRAM [--table OUT.md] [--plot OUT.svg] [--runs N] [--perf PROGRAM] [--store DIR]
+                  [--only CONTESTANT]... [--keep FILE.json] NAME=PERF.DATA...
 
 One warm-up and N runs (default 3) of each contestant, in turns; medians. Output goes to /dev/null. Memory is read
 from /proc/PID/status every 10 ms (2 ms in the first second): the kernel's own high-water mark of all resident memory, and the highest RssAnon
 and RssFile seen. Indexes are there before the clock starts (`symidx perf index`), symbol files are in the page
 cache. "no symbol files" is perf with an empty directory for --symfs and for its build-id cache: what reading the
 events and printing them takes.
+
+A long measurement goes in pieces: --only takes some of the contestants by their names, and --keep adds the medians to
+those of earlier pieces, of which table and plot are made; --runs 0 measures nothing and only makes them.
 """
 import argparse
+import json
 import os
 import platform
 import statistics
@@ -70,12 +75,14 @@ def contestants(args, data, empty):
         own = [args.symidx, "perf", "script", "-i", data, "--no-build"]
         own += ["--store", args.store] if args.store else []
         rows += [("symidx perf script", own + SCRIPT, plain), ("symidx perf script --no-demangle", own + ["--no-demangle"] + SCRIPT, plain)]
-    return rows
+    return [row for row in rows if not args.only or row[0] in args.only]
 
 
 def measure(args, name, data, empty):
     """Rows of (contestant, medians)."""
     rows = contestants(args, data, empty)
+    if args.runs == 0:
+        return []
     runs = [[] for _ in rows]
     for turn in range(args.runs + 1):
         for (who, command, environment), taken in zip(rows, runs):
@@ -154,18 +161,29 @@ def main():
     parser.add_argument("--table")
     parser.add_argument("--plot")
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--only", action="append", metavar="CONTESTANT")
+    parser.add_argument("--keep", metavar="FILE.json")
     args = parser.parse_args()
+    kept = json.load(open(args.keep)) if args.keep and os.path.exists(args.keep) else {}
     measured = []
     with tempfile.TemporaryDirectory() as empty:
         for recording in args.recordings:
             name, _, data = recording.rpartition("=")
             name = name or os.path.basename(data)
-            if args.symidx:
+            if args.symidx and args.runs:
                 store = ["--store", args.store] if args.store else []
                 subprocess.run([args.symidx, "-q", "perf", "index", "-i", data] + store, stdout=subprocess.DEVNULL, check=False)
-            measured.append((name, (*stats(args, data), os.path.getsize(data)), measure(args, name, data, empty)))
+            one = kept.setdefault(name, {"size": None, "rows": {}})
+            one["size"] = one["size"] or [*stats(args, data), os.path.getsize(data)]
+            one["rows"].update(measure(args, name, data, empty))
+            everyone = contestants(argparse.Namespace(**{**vars(args), "only": None}), data, empty)
+            rows = [(who, one["rows"][who]) for who, _, _ in everyone if who in one["rows"]]
+            measured.append((name, one["size"], rows))
+    if args.keep:
+        with open(args.keep, "w") as file:
+            json.dump(kept, file, indent=1)
     version = subprocess.run([args.perf, "--version"], capture_output=True, text=True).stdout.strip()
-    text = f"{version}, Linux {platform.release().split('-')[0]}, {os.cpu_count()} processors; medians of {args.runs} runs after a warm-up; ratios to `perf script`.\n\n" + table(measured)
+    text = f"{version}, Linux {platform.release().split('-')[0]}, {os.cpu_count()} processors; medians of {args.runs or 3} runs after a warm-up; ratios to `perf script`.\n\n" + table(measured)
     print(text)
     for path, content in ((args.table, text), (args.plot, plot(measured))):
         if path:

@@ -300,6 +300,11 @@ pub(crate) fn decimal(out: &mut Vec<u8>, mut value: u64) {
     }
 }
 
+/// A number and what it counts: `1 sample`, `12,345 samples`.
+pub(crate) fn counted(value: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(value), if value == 1 { one } else { many })
+}
+
 /// A number for people: `12,345`.
 pub(crate) fn grouped(value: u64) -> String {
     let digits = value.to_string();

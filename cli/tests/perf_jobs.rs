@@ -154,7 +154,7 @@ fn index_tells_people_the_same() {
     assert_eq!(out.lines().count(), 2, "{out}");
     assert!(out.contains("lines.elf: 6 symbols, no lines"), "{out}");
     assert!(
-        err.contains("/nowhere/gone (1 frames of 1 samples): expected a file with build-id 0909"),
+        err.contains("/nowhere/gone (1 frame of 1 sample): expected a file with build-id 0909"),
         "{err}"
     );
     assert!(err.contains("10 samples, 25 frames in 4 DSOs: 2 indexes built"), "{err}");
@@ -221,7 +221,7 @@ fn budget_tells_what_is_mapped_and_what_stays_unknown() {
     assert_eq!(report["unknown"]["over budget"], 1);
     assert!(report["mapped_bytes"].as_u64().unwrap() <= bound.parse().unwrap());
     let text = stdout(&home.run(&["budget", "--max-bytes", &bound]));
-    assert!(text.contains("1 DSOs left out, 6 frames of 6 samples unknown by it"), "{text}");
+    assert!(text.contains("1 DSO left out, 6 frames of 6 samples unknown by it"), "{text}");
     let text = stdout(&home.run(&["budget", "--limit", "1"]));
     assert!(text.contains("3 more DSOs"), "{text}");
 }

@@ -186,3 +186,41 @@ fn a_reader_that_goes_away_is_no_error_and_damage_is_told() {
     let output = script(&data, &[]);
     assert_eq!((code(&output), stderr(&output).lines().count()), (1, 1));
 }
+
+/// With a cache that cannot be written nothing had a name.
+#[test]
+fn without_a_cache_to_write_indexes_are_built_for_the_run() {
+    let Some((program, data, samples)) = recorded() else { return };
+    let script = |more: &[&str]| {
+        let mut command = symidx();
+        command.args(["perf", "script", "-i", text(&data), "-F", "ip,sym", "--no-inline"]);
+        // Below a file there are no directories, not even for root.
+        let output = command.args(more).env("XDG_CACHE_HOME", program.binary.join("cache"));
+        output.env_remove("SYMIDX_PATH").output().unwrap()
+    };
+    let output = script(&[]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).lines().filter(|line| line.ends_with(" main")).count() > 1);
+    let said = stderr(&output);
+    assert!(said.contains("1 index was built for this run only; --store DIR keeps them"), "{said}");
+    assert!(said.contains("1 index built"), "{said}");
+    // When none is built it says how to.
+    let output = script(&["--no-build"]);
+    let said = stderr(&output);
+    assert!(said.contains("`symidx perf index` builds the indexes that are missing"), "{said}");
+    assert!(said.contains(" samples, ") && samples > 1000, "{said}");
+    assert_eq!(stdout(&output).lines().filter(|line| line.ends_with(" main")).count(), 0);
+}
+
+/// An empty recording was 100 % named here and 0 % in the report.
+#[test]
+fn a_recording_without_samples_has_no_share() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("perf.data");
+    std::fs::write(&data, Recording::new().finish()).unwrap();
+    for verb in ["script", "report"] {
+        let output = run(["perf", verb, "-i", text(&data)]);
+        let said = stderr(&output);
+        assert!(said.starts_with("0 samples") && !said.contains("named"), "{verb}: {said}");
+    }
+}

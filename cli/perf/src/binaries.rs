@@ -27,6 +27,7 @@ use crate::dsos::{Dso, DsoKind};
 use crate::inventory::DsoUse;
 use crate::names::is_trusted;
 
+use missing::MOST_MAP;
 pub use missing::NotHere;
 use places::Places;
 
@@ -225,9 +226,12 @@ impl Binaries {
     /// The map that a process left of the code that it made at run time.
     pub(crate) fn map(&self, pid: i32) -> Result<Binary, NotHere> {
         let map = self.places.recorded(PathBuf::from(format!("/tmp/perf-{pid}.map")));
-        match is_trusted(&map) {
-            true => Ok(Binary { path: map, bytes: None, id: None, proof: Proof::Path }),
-            false => Err(NotHere::Jit { map }),
+        if !is_trusted(&map) {
+            return Err(NotHere::Jit { map });
+        }
+        match map.metadata().map(|metadata| metadata.len()) {
+            Ok(bytes) if bytes > MOST_MAP => Err(NotHere::LongMap { map, bytes }),
+            _ => Ok(Binary { path: map, bytes: None, id: None, proof: Proof::Path }),
         }
     }
 

@@ -47,9 +47,17 @@ impl BuildId {
         Self::new(id)
     }
 
-    /// Its bytes.
+    /// Its bytes: 1 to 20, or as many as perf kept.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// session.next_sample()?;
+    /// let file = &session.reader().header().build_ids[0];
+    /// assert!(file.build_id.as_bytes().starts_with(&[0x11, 0x22, 0x33]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.length)).unwrap_or(&self.bytes)
     }
 

@@ -10,8 +10,12 @@ use crate::input::{HEADER, Head};
 
 /// Output taken at once: the largest record, and as much again.
 const BUFFER: usize = 128 * 1024;
-/// The window that the zstd command accepts too; perf's default level needs 2^19.
-const MAX_WINDOW_LOG: u32 = 27;
+/// The window that is accepted, in bytes as a power of two: as much of the stream is held
+/// in memory. `perf record -z` has level 1, which needs 2^19; levels up to 12 need 2^22.
+pub(crate) const MAX_WINDOW_LOG: u32 = 22;
+
+/// zstd's number for a window that is larger.
+const WINDOW_TOO_LARGE: usize = 16;
 
 /// What may come out: so many bytes, and so many times what went in. Records of perf
 /// shrink to a twentieth at best; a file made for it fills a disk from some kilobytes.
@@ -34,9 +38,14 @@ impl std::fmt::Debug for Decompressor {
     }
 }
 
-/// The stream is damaged: nothing behind this can be read.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Broken;
+/// Why nothing behind this can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The stream is damaged.
+    Damaged,
+    /// Its window is larger than [`MAX_WINDOW_LOG`].
+    Window,
+}
 
 impl Decompressor {
     pub(crate) fn new() -> Option<Self> {
@@ -61,14 +70,16 @@ impl Decompressor {
             let room = free.len();
             let mut output = OutBuffer::around(free);
             let before = input.pos();
-            if self.context.decompress_stream(&mut output, &mut input).is_err() {
-                return Ok(Err(Broken));
+            if let Err(code) = self.context.decompress_stream(&mut output, &mut input) {
+                // The number of `ZSTD_error_frameParameter_windowTooLarge`.
+                let is_window = 0usize.wrapping_sub(code) == WINDOW_TOO_LARGE;
+                return Ok(Err(if is_window { Broken::Window } else { Broken::Damaged }));
             }
             let written = output.pos();
             self.used = self.used.saturating_add(written);
             match self.left.checked_sub(u64::try_from(written).unwrap_or(u64::MAX)) {
                 Some(left) => self.left = left,
-                None => return Ok(Err(Broken)),
+                None => return Ok(Err(Broken::Damaged)),
             }
             match self.whole_records(endian, &mut record)? {
                 Ok(()) => {}
@@ -94,7 +105,7 @@ impl Decompressor {
             let head = Head::parse(*head, endian);
             let size = usize::from(head.size);
             if size < HEADER {
-                return Ok(Err(Broken));
+                return Ok(Err(Broken::Damaged));
             }
             let Some(bytes) = rest.get(..size) else { break };
             record(head, bytes)?;
@@ -133,10 +144,37 @@ mod tests {
                 out = out.saturating_add(head.size.into());
                 Ok::<(), ()>(())
             });
-            taken.unwrap() == Err(Broken)
+            taken.unwrap() == Err(Broken::Damaged)
         });
         assert!(broken);
         assert!(out > MOST_OUT >> 1, "{out}");
         assert!(out <= MOST_OUT.saturating_add(went_in.saturating_mul(MOST_TIMES)), "{out}");
+    }
+
+    /// A window is held in memory: up to 128 MiB of it were.
+    #[test]
+    fn a_larger_window_is_refused_by_its_name() {
+        let record = [[1, 0, 0, 0, 0, 0].as_slice(), &64u16.to_le_bytes(), &[7; 56]].concat();
+        for (log, expected) in [(19, Ok(())), (MAX_WINDOW_LOG, Ok(())), (23, Err(Broken::Window))] {
+            let mut packer = zstd_safe::CCtx::try_create().unwrap();
+            packer.set_parameter(zstd_safe::CParameter::WindowLog(log)).unwrap();
+            let mut packed = vec![0; 1 << 12];
+            let mut output = OutBuffer::around(packed.as_mut_slice());
+            // Of a stream, whose length is not known before its end.
+            let mut input = InBuffer::around(&record);
+            packer.compress_stream(&mut output, &mut input).unwrap();
+            packer.flush_stream(&mut output).unwrap();
+            let size = output.pos();
+            let mut decompressor = Decompressor::new().unwrap();
+            let mut records = 0u32;
+            let piece = packed.get(..size).unwrap();
+            let taken = decompressor.records(piece, Endianness::LittleEndian, |_, bytes| {
+                assert_eq!(bytes, record);
+                records = records.saturating_add(1);
+                Ok::<(), ()>(())
+            });
+            assert_eq!(taken.unwrap(), expected, "2^{log}");
+            assert_eq!(records, u32::from(expected.is_ok()));
+        }
     }
 }

@@ -79,7 +79,7 @@ pub struct FileId {
     /// Its build-id.
     pub build_id: BuildId,
     /// Kernel or user.
-    pub(crate) mode: CpuMode,
+    pub mode: CpuMode,
 }
 
 /// Which event an id is of.

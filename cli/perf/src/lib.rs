@@ -26,7 +26,8 @@
 //! definitions are used here. Its parsers and the loop of `linux-perf-data` are not:
 //! they allocate by sizes that the file claims, hold a profile without round marks
 //! whole, refuse events that share no `IDENTIFIER`, read the flags of a big-endian
-//! attribute in the wrong order, and multiply a claimed length unchecked.
+//! attribute in the wrong order, and multiply a claimed length unchecked. It is the test
+//! instead: `benches/agree/records` reads recordings with both and compares every record.
 //!
 //! ```
 //! # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
@@ -75,12 +76,15 @@ pub use error::Error;
 pub use header::{FileId, Header};
 pub use indexing::{IndexOptions, Indexed, Outcome, index};
 pub use inventory::{DsoUse, Inventory};
+pub use linux_perf_event_reader::{CpuMode, Endianness};
 pub use names::{
-    ANONYMOUS_BYTES, Answer, Budget, BuildMissing, DsoBudget, NameOptions, Names, Reason, Share,
-    Spelling,
+    ANONYMOUS_BYTES, Answer, Budget, BuildMissing, DsoBudget, NOT_BUILT, NameOptions, Names,
+    Reason, Share, Spelling,
 };
 pub use reader::{Damage, Reader};
-pub use record::Sample;
+pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
 pub use report::{MOST_ROWS, Report, ReportOptions, ReportRow, Weight, report};
-pub use script::{DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, script};
+pub use script::{
+    DsoReport, Fields, Format, JsonString, ScriptError, ScriptOptions, Summary, script,
+};
 pub use session::{Counts, Located, Place, Session};

@@ -27,13 +27,16 @@ impl Map {
     }
 }
 
+/// A list of so many mappings takes no more room than they need.
+const SMALL: usize = 4;
+
 /// Mappings by address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Maps {
     /// `None`: empty, as for most of a hundred thousand processes.
     list: Option<Rc<Vec<Map>>>,
     /// Where the last address was.
-    last: Cell<usize>,
+    last: Cell<u32>,
 }
 
 impl Maps {
@@ -41,22 +44,25 @@ impl Maps {
     #[inline]
     pub(crate) fn find(&self, address: u64) -> Option<&Map> {
         let list = self.list.as_deref()?;
-        let last = list.get(self.last.get());
+        let last = list.get(usize::try_from(self.last.get()).unwrap_or(usize::MAX));
         if let Some(map) = last.filter(|map| map.holds(address)) {
             return Some(map);
         }
         let after = list.partition_point(|map| map.start <= address);
         let at = after.checked_sub(1)?;
         let map = list.get(at).filter(|map| map.holds(address))?;
-        self.last.set(at);
+        self.last.set(u32::try_from(at).unwrap_or(u32::MAX));
         Some(map)
     }
 
-    /// How many mappings this holder answers for: those that it shares are divided among
-    /// the holders and rounded up, so that all of them together answer for each.
-    pub(crate) fn owned(&self) -> usize {
-        let list = self.list.as_ref();
-        list.map_or(0, |list| list.len().div_ceil(Rc::strong_count(list).max(1)))
+    /// How many mappings this holder answers for, `list` more for a list that is not empty:
+    /// those that it shares are divided among the holders and rounded up, so that all of
+    /// them together answer for each.
+    pub(crate) fn owned(&self, list: usize) -> usize {
+        let maps = self.list.as_ref().filter(|maps| !maps.is_empty());
+        maps.map_or(0, |maps| {
+            maps.len().saturating_add(list).div_ceil(Rc::strong_count(maps).max(1))
+        })
     }
 
     /// Puts a mapping in place of whatever is there; an empty one changes nothing.
@@ -76,7 +82,14 @@ impl Maps {
             ..*map
         });
         let parts = before.into_iter().chain([new]).chain(behind);
+        if list.len() < SMALL {
+            // Most processes have few, and there may be many processes.
+            list.reserve_exact(1);
+        }
         list.splice(first..after, parts);
+        if list.len() <= SMALL {
+            list.shrink_to_fit();
+        }
     }
 
     /// Takes away what starts at an address.
@@ -161,9 +174,10 @@ mod tests {
         let mut parent = Maps::default();
         parent.insert(map(0, 10, 0, 1));
         let mut child = parent.clone();
-        assert_eq!((parent.owned(), child.owned()), (1, 1));
+        assert_eq!((parent.owned(0), child.owned(0)), (1, 1));
         child.insert(map(5, 6, 0, 2));
-        assert_eq!((parent.owned(), child.owned()), (1, 3));
+        assert_eq!((parent.owned(0), child.owned(0)), (1, 3));
+        assert_eq!((parent.owned(2), child.owned(2), Maps::default().owned(2)), (3, 5, 0));
         assert_eq!(parent.find(5).map(|map| map.pid), Some(1));
         child.remove(5);
         assert!(child.find(5).is_none());

@@ -15,11 +15,13 @@ use crate::record::{Comm, Ksymbol, Mmap, Task};
 
 /// Threads that have ended and are still known.
 const MOST_DEAD: usize = 256;
-/// Threads in all; beyond it everything about threads is forgotten. As many as hash
-/// tables of 2^15 places hold: with one more they double.
-const MOST_THREADS: usize = (1 << 15) - (1 << 12);
-/// Mappings of processes in all; beyond it those of the processes longest unused go.
+/// Threads in all, and processes; beyond it those of the processes longest unused go. As
+/// many as hash tables of 2^14 places hold: with one more they double.
+const MOST_THREADS: usize = (1 << 14) - (1 << 11);
+/// Mappings of processes in all; beyond it those of the processes longest unused go. A list
+/// of them takes the memory of so many more.
 const MOST_MAPS: usize = 1 << 16;
+const LIST: usize = 2;
 /// Mappings of the kernel; beyond it there are no new ones.
 const MOST_KERNEL: usize = 1 << 15;
 /// A name of a thread is no longer in any kernel.
@@ -28,17 +30,47 @@ const LONGEST_COMM: usize = 64;
 #[derive(Debug)]
 struct Thread {
     pid: i32,
-    /// `None`: never named; perf shows `:TID`.
-    comm: Option<Box<[u8]>>,
-    /// When it ended, in records.
-    ended: Option<u64>,
+    /// Which of the ends it was; 0: it lives.
+    ended: u32,
+    comm: Name,
+}
+
+/// A thread's name. Those of Linux have 15 bytes at most.
+#[derive(Clone, Debug, Default)]
+enum Name {
+    /// It has none; perf shows `:TID`.
+    #[default]
+    None,
+    Short(u8, [u8; 15]),
+    Long(Box<[u8]>),
+}
+
+impl Name {
+    fn new(bytes: &[u8]) -> Self {
+        let mut room = [0; 15];
+        match (u8::try_from(bytes.len()), room.get_mut(..bytes.len())) {
+            (Ok(length), Some(part)) => {
+                part.copy_from_slice(bytes);
+                Self::Short(length, room)
+            }
+            _ => Self::Long(bytes.into()),
+        }
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::None => None,
+            Self::Short(length, room) => room.get(..usize::from(*length)),
+            Self::Long(bytes) => Some(bytes),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 struct Process {
     maps: Maps,
     /// Threads in the table.
-    threads: usize,
+    threads: u32,
     /// When it was last looked at, in records.
     used: u64,
 }
@@ -59,7 +91,9 @@ pub(crate) struct Processes {
     processes: HashMap<i32, Process>,
     kernel: Maps,
     base: Option<KernelBase>,
-    dead: VecDeque<(i32, u64)>,
+    dead: VecDeque<(i32, u32)>,
+    /// Ends of threads so far, but for 0.
+    ends: u32,
     /// Mappings of processes; shared ones count once at least.
     maps: usize,
     /// Records so far.
@@ -71,7 +105,7 @@ pub(crate) struct Processes {
 impl Processes {
     /// The name of a thread; `None` when it has none: perf shows `:TID` then.
     pub(crate) fn comm(&self, tid: i32) -> Option<&[u8]> {
-        match self.threads.get(&tid).and_then(|thread| thread.comm.as_deref()) {
+        match self.threads.get(&tid).and_then(|thread| thread.comm.bytes()) {
             // The idle thread of each processor needs no record.
             None if tid == 0 => Some(b"swapper"),
             comm => comm,
@@ -104,23 +138,23 @@ impl Processes {
 
     fn thread(&mut self, pid: i32, tid: i32) -> &mut Thread {
         if !self.threads.contains_key(&tid) {
-            if self.threads.len() >= MOST_THREADS {
-                self.forget_all();
+            if self.threads.len().max(self.processes.len()) >= MOST_THREADS {
+                self.forget_threads();
             }
             let pid = if pid == -1 { tid } else { pid };
             let process = self.processes.entry(pid).or_default();
             process.threads = process.threads.saturating_add(1);
             process.used = self.now;
         }
-        self.threads.entry(tid).or_insert(Thread { pid, comm: None, ended: None })
+        self.threads.entry(tid).or_insert(Thread { pid, comm: Name::None, ended: 0 })
     }
 
     pub(crate) fn comm_record(&mut self, record: &Comm<'_>) {
         self.now = self.now.saturating_add(1);
         let name = record.name.get(..LONGEST_COMM).unwrap_or(record.name);
         let thread = self.thread(record.pid, record.tid);
-        thread.comm = Some(name.into());
-        thread.ended = None;
+        thread.comm = Name::new(name);
+        thread.ended = 0;
         // After an exec the old mappings stay, as in perf: a thread is seen once more
         // with the stack of the call, and the new program's mappings replace them.
     }
@@ -134,7 +168,7 @@ impl Processes {
         self.drop_thread(record.tid);
         let comm = self.thread(record.parent_pid, record.parent_tid).comm.clone();
         let thread = self.thread(record.pid, record.tid);
-        if comm.is_some() {
+        if comm.bytes().is_some() {
             thread.comm = comm;
         }
         let parent = self.processes.get(&record.parent_pid).map(|process| process.maps.clone());
@@ -148,13 +182,13 @@ impl Processes {
 
     pub(crate) fn exit(&mut self, record: &Task) {
         self.now = self.now.saturating_add(1);
-        let now = self.now;
         let Some(thread) = self.threads.get_mut(&record.tid) else { return };
-        thread.ended = Some(now);
-        self.dead.push_back((record.tid, now));
+        self.ends = self.ends.wrapping_add(1).max(1);
+        thread.ended = self.ends;
+        self.dead.push_back((record.tid, self.ends));
         if self.dead.len() > MOST_DEAD
             && let Some((tid, ended)) = self.dead.pop_front()
-            && self.threads.get(&tid).is_some_and(|thread| thread.ended == Some(ended))
+            && self.threads.get(&tid).is_some_and(|thread| thread.ended == ended)
         {
             self.drop_thread(tid);
         }
@@ -198,7 +232,7 @@ impl Processes {
     }
 
     fn insert_kernel(&mut self, map: Map) {
-        if self.kernel.owned() < MOST_KERNEL {
+        if self.kernel.owned(0) < MOST_KERNEL {
             self.kernel.insert(map);
         } else {
             self.forgotten = self.forgotten.saturating_add(1);
@@ -222,9 +256,9 @@ impl Processes {
 
     fn change_maps(&mut self, pid: i32, change: impl FnOnce(&mut Maps)) {
         let process = self.processes.entry(pid).or_default();
-        let before = process.maps.owned();
+        let before = process.maps.owned(LIST);
         change(&mut process.maps);
-        self.maps = self.maps.saturating_sub(before).saturating_add(process.maps.owned());
+        self.maps = self.maps.saturating_sub(before).saturating_add(process.maps.owned(LIST));
     }
 
     fn set_maps(&mut self, pid: i32, maps: Maps) {
@@ -236,31 +270,47 @@ impl Processes {
         let Some(process) = self.processes.get_mut(&thread.pid) else { return };
         process.threads = process.threads.saturating_sub(1);
         if process.threads == 0 {
-            self.maps = self.maps.saturating_sub(process.maps.owned());
+            self.maps = self.maps.saturating_sub(process.maps.owned(LIST));
             self.processes.remove(&thread.pid);
         }
     }
 
-    /// More threads than any machine has.
-    fn forget_all(&mut self) {
+    /// Forgets the half of the processes that were not seen for longest, with their
+    /// threads; the names of all threads where the other half has most of them.
+    fn forget_threads(&mut self) {
         self.forgotten = self.forgotten.saturating_add(1);
-        self.threads.clear();
-        self.processes.clear();
+        let half = self.long_unused();
+        self.processes.retain(|_, process| process.used >= half);
+        if self.processes.len() > MOST_THREADS * 3 / 4 {
+            // None was seen at all, or all at once.
+            self.processes.clear();
+        }
+        let processes = &self.processes;
+        self.threads.retain(|_, thread| processes.contains_key(&thread.pid));
+        if self.threads.len() > MOST_THREADS >> 1 {
+            self.threads.clear();
+            self.processes.values_mut().for_each(|process| process.threads = 0);
+        }
         self.dead.clear();
-        self.maps = 0;
+        self.maps = self.processes.values().map(|process| process.maps.owned(LIST)).sum();
+    }
+
+    /// When the half of the processes that were not seen for longest were seen last.
+    fn long_unused(&self) -> u64 {
+        let mut used: Vec<u64> = self.processes.values().map(|process| process.used).collect();
+        used.sort_unstable();
+        used.get(used.len() >> 1).copied().unwrap_or(u64::MAX)
     }
 
     /// Takes the mappings from the half of the processes that were not seen for longest;
     /// from all where the other half has most of them.
     fn forget_maps(&mut self) {
         self.forgotten = self.forgotten.saturating_add(1);
-        let mut used: Vec<u64> = self.processes.values().map(|process| process.used).collect();
-        used.sort_unstable();
-        let half = used.get(used.len() >> 1).copied().unwrap_or(u64::MAX);
+        let half = self.long_unused();
         for process in self.processes.values_mut().filter(|process| process.used <= half) {
             process.maps = Maps::default();
         }
-        self.maps = self.processes.values().map(|process| process.maps.owned()).sum();
+        self.maps = self.processes.values().map(|process| process.maps.owned(LIST)).sum();
         if self.maps > MOST_MAPS >> 1 {
             self.processes.values_mut().for_each(|process| process.maps = Maps::default());
             self.maps = 0;

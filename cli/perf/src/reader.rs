@@ -65,6 +65,8 @@ pub struct Damage {
     pub unknown_events: u64,
     /// Compressed records that could not be read.
     pub compressed: u64,
+    /// They need a larger window than is held.
+    pub window: bool,
     /// Parts of the header that could not be read.
     pub header: u64,
 }
@@ -96,7 +98,13 @@ impl Damage {
             "records are of an event that the header does not describe, left out",
             self.unknown_events,
         );
-        count("compressed records are damaged, left out with all behind them", self.compressed);
+        let why = match self.window {
+            true => {
+                "compressed records have a window of more than 4 MiB (perf record -z17 and above), left out"
+            }
+            false => "compressed records are damaged, left out with all behind them",
+        };
+        count(why, self.compressed);
         count("parts of the header are damaged, left out", self.header);
         if let Some(offset) = self.lost_from {
             lines.push(format!(
@@ -277,6 +285,26 @@ impl Reader {
         self.state.order.spilled()
     }
 
+    /// The next record by time; `None` at the end. Damage costs its record and is
+    /// counted in [`Reader::damage`].
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the profile or a temporary file cannot be read.
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// let mut reader = symidx_perf::Reader::from_stream(std::io::Cursor::new(bytes))?;
+    /// let mut records = 0;
+    /// while reader.next_record()?.is_some() {
+    ///     records += 1;
+    /// }
+    /// assert_eq!(records, 3); // a name, a mapping, a sample
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn next_record(&mut self) -> Result<Option<Record<'_>>, Error> {
+        Ok(if self.step()? { self.record() } else { None })
+    }
+
     /// Goes to the next whole record; false at the end.
     pub(crate) fn step(&mut self) -> Result<bool, Error> {
         while self.advance()? {
@@ -455,9 +483,10 @@ impl State {
         if let Some(untimed) = untimed {
             untimed.finish();
         }
-        if result == Err(Broken) {
+        if let Err(why) = result {
             self.broken = true;
             *lost = lost.saturating_add(1);
+            self.damage.window = why == Broken::Window;
         }
         Ok(())
     }

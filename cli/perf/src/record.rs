@@ -9,6 +9,8 @@ use crate::attr::Event;
 use crate::build_id::BuildId;
 use crate::bytes::{Cursor, text};
 
+/// `header.misc`: the `COMM` is of an exec.
+const COMM_EXEC: u16 = 1 << 13;
 /// `header.misc`: perf wrote the `FORK` itself, for a process that ran already.
 const FORK_EXEC: u16 = 1 << 13;
 /// `header.misc`: the mapping is data.
@@ -30,8 +32,22 @@ mod read {
 }
 
 /// One record.
+///
+/// ```
+/// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+/// use symidx_perf::{Reader, Record};
+///
+/// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+/// while let Some(record) = reader.next_record()? {
+///     if let Record::Comm(thread) = record {
+///         println!("{} is called {}", thread.tid, thread.name.escape_ascii());
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Record<'a> {
+#[non_exhaustive]
+pub enum Record<'a> {
     /// An event happened.
     Sample(Sample<'a>),
     /// Memory was mapped.
@@ -46,8 +62,8 @@ pub(crate) enum Record<'a> {
     Ksymbol(Ksymbol<'a>),
     /// So many records were lost.
     Lost(u64),
-    /// A kind that says nothing about addresses.
-    Other,
+    /// A kind that says nothing about addresses, by its number.
+    Other(u32),
 }
 
 /// An event, and where the processor was.
@@ -76,22 +92,50 @@ pub struct Sample<'a> {
     /// How many events it stands for.
     pub period: u64,
     /// Where [`Sample::ip`] lies.
-    pub(crate) mode: CpuMode,
+    pub mode: CpuMode,
     /// The call chain, if the event has one; it may be empty.
-    pub(crate) chain: Option<Chain<'a>>,
+    pub chain: Option<Chain<'a>>,
 }
 
 /// A call chain, innermost first: addresses and `PERF_CONTEXT_` marks.
+///
+/// ```
+/// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+/// use symidx_perf::{Reader, Record};
+///
+/// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+/// while let Some(record) = reader.next_record()? {
+///     if let Record::Sample(sample) = record {
+///         let chain: symidx_perf::Chain<'_> = sample.chain.unwrap();
+///         assert_eq!(chain.len(), 3); // one mark and two addresses
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Chain<'a> {
+pub struct Chain<'a> {
     bytes: &'a [u8],
     big: bool,
 }
 
 impl<'a> Chain<'a> {
     /// Its entries, marks included.
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// use symidx_perf::{Reader, Record};
+    ///
+    /// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+    /// while let Some(record) = reader.next_record()? {
+    ///     if let Record::Sample(sample) = record {
+    ///         let innermost = sample.chain.unwrap().entries().find(|&entry| entry < u64::MAX - 4095);
+    ///         assert_eq!(innermost, Some(sample.ip));
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
-    pub(crate) fn entries(&self) -> impl Iterator<Item = u64> + use<'a> {
+    pub fn entries(&self) -> impl Iterator<Item = u64> + use<'a> {
         let big = self.big;
         let (words, _) = self.bytes.as_chunks::<8>();
         words.iter().map(move |word| match big {
@@ -99,71 +143,165 @@ impl<'a> Chain<'a> {
             true => u64::from_be_bytes(*word),
         })
     }
+
+    /// How many entries there are, marks included.
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// use symidx_perf::{Reader, Record};
+    ///
+    /// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+    /// while let Some(record) = reader.next_record()? {
+    ///     if let Record::Sample(sample) = record {
+    ///         assert_eq!(sample.chain.map(|chain| chain.len()), Some(3));
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bytes.len() >> 3
+    }
+
+    /// True without entries.
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// use symidx_perf::{Reader, Record};
+    ///
+    /// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+    /// while let Some(record) = reader.next_record()? {
+    ///     if let Record::Sample(sample) = record {
+    ///         assert!(!sample.chain.unwrap().is_empty());
+    ///     }
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
 }
 
 /// A mapping.
+///
+/// ```
+/// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+/// use symidx_perf::{Reader, Record};
+///
+/// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+/// while let Some(record) = reader.next_record()? {
+///     if let Record::Mmap(mapping) = record {
+///         let symidx_perf::Mmap { start, length, offset, .. } = mapping;
+///         assert_eq!((start, length, offset), (0x5555_0000_0000, 0x1000, 0));
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mmap<'a> {
+pub struct Mmap<'a> {
     /// The process; -1 for the kernel.
-    pub(crate) pid: i32,
+    pub pid: i32,
     /// The thread that mapped.
-    pub(crate) tid: i32,
+    pub tid: i32,
     /// First address.
-    pub(crate) start: u64,
+    pub start: u64,
     /// Bytes.
-    pub(crate) length: u64,
+    pub length: u64,
     /// Offset in the file of the first byte; for the kernel itself the address of
     /// the symbol in its name.
-    pub(crate) offset: u64,
+    pub offset: u64,
     /// Path, or a name in brackets.
-    pub(crate) name: &'a [u8],
+    pub name: &'a [u8],
     /// The file's build-id, where the kernel recorded it.
-    pub(crate) build_id: Option<BuildId>,
+    pub build_id: Option<BuildId>,
     /// Whose memory it is.
-    pub(crate) mode: CpuMode,
+    pub mode: CpuMode,
     /// May be executed.
-    pub(crate) execute: bool,
+    pub execute: bool,
     /// Huge pages, which perf takes for anonymous memory.
-    pub(crate) huge: bool,
+    pub huge: bool,
 }
 
 /// A thread's name.
+///
+/// ```
+/// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+/// use symidx_perf::{Reader, Record};
+///
+/// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+/// while let Some(record) = reader.next_record()? {
+///     if let Record::Comm(thread) = record {
+///         let symidx_perf::Comm { tid, name, exec, .. } = thread;
+///         assert_eq!((tid, name, exec), (7, &b"worker"[..], false));
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Comm<'a> {
+pub struct Comm<'a> {
     /// The process.
-    pub(crate) pid: i32,
+    pub pid: i32,
     /// The thread.
-    pub(crate) tid: i32,
+    pub tid: i32,
     /// Its new name.
-    pub(crate) name: &'a [u8],
+    pub name: &'a [u8],
+    /// Another program took the process over.
+    pub exec: bool,
 }
 
 /// A thread that begins or ends.
+///
+/// ```
+/// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+/// use symidx_perf::{Reader, Record, Task};
+///
+/// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+/// let mut begun = 0;
+/// while let Some(record) = reader.next_record()? {
+///     begun += usize::from(matches!(record, Record::Fork(Task { made_up: false, .. })));
+/// }
+/// assert_eq!(begun, 0); // its process ran before the recording
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Task {
+pub struct Task {
     /// The process.
-    pub(crate) pid: i32,
+    pub pid: i32,
     /// The thread.
-    pub(crate) tid: i32,
+    pub tid: i32,
     /// The parent's process.
-    pub(crate) parent_pid: i32,
+    pub parent_pid: i32,
     /// The parent.
-    pub(crate) parent_tid: i32,
+    pub parent_tid: i32,
     /// perf wrote it for a process that ran already: it has its own mappings.
-    pub(crate) made_up: bool,
+    pub made_up: bool,
 }
 
 /// Code that the kernel made: a BPF program, a trampoline.
+///
+/// ```
+/// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+/// use symidx_perf::{Ksymbol, Reader, Record};
+///
+/// let mut reader = Reader::from_stream(std::io::Cursor::new(bytes))?;
+/// while let Some(record) = reader.next_record()? {
+///     if let Record::Ksymbol(Ksymbol { start, length, name, .. }) = record {
+///         println!("{start:#x} {length} {}", name.escape_ascii());
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ksymbol<'a> {
+pub struct Ksymbol<'a> {
     /// First address.
-    pub(crate) start: u64,
+    pub start: u64,
     /// Bytes.
-    pub(crate) length: u32,
+    pub length: u32,
     /// Gone, not come.
-    pub(crate) removed: bool,
+    pub removed: bool,
     /// Its name.
-    pub(crate) name: &'a [u8],
+    pub name: &'a [u8],
 }
 
 /// What a record is read with.
@@ -183,12 +321,12 @@ impl<'a> Record<'a> {
             RecordType::SAMPLE => Self::Sample(sample(cursor, misc, with)?),
             RecordType::MMAP => Self::Mmap(mmap(cursor, misc, false)?),
             RecordType::MMAP2 => Self::Mmap(mmap(cursor, misc, true)?),
-            RecordType::COMM => Self::Comm(comm(cursor)?),
+            RecordType::COMM => Self::Comm(comm(cursor, misc)?),
             RecordType::FORK => Self::Fork(task(cursor, misc)?),
             RecordType::EXIT => Self::Exit(task(cursor, misc)?),
             RecordType::KSYMBOL => Self::Ksymbol(ksymbol(cursor)?),
             RecordType::LOST => Self::Lost(lost(cursor)?),
-            _ => Self::Other,
+            _ => Self::Other(kind),
         })
     }
 }
@@ -281,9 +419,9 @@ fn mmap<'a>(mut c: Cursor<'a>, misc: u16, second: bool) -> Option<Mmap<'a>> {
     })
 }
 
-fn comm(mut c: Cursor<'_>) -> Option<Comm<'_>> {
+fn comm<'a>(mut c: Cursor<'a>, misc: u16) -> Option<Comm<'a>> {
     let (pid, tid) = (c.i32()?, c.i32()?);
-    Some(Comm { pid, tid, name: text(c.rest()) })
+    Some(Comm { pid, tid, name: text(c.rest()), exec: misc & COMM_EXEC != 0 })
 }
 
 fn task(mut c: Cursor<'_>, misc: u16) -> Option<Task> {

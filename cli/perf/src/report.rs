@@ -19,7 +19,7 @@ use crate::dsos::DsoId;
 use crate::error::Error;
 use crate::names::{Answer, Names, Reason, Spelling};
 use crate::reader::Damage;
-use crate::session::{Counts, Located, Place, Session};
+use crate::session::{Counts, Located, Place, Session, Step};
 
 use sites::{Site, Sites, Symbol};
 use table::{Comms, Entry, Key, Table};
@@ -167,7 +167,15 @@ pub fn report(
         events: Vec::new(),
         peak: 0,
     };
-    while session.next_sample()? {
+    loop {
+        match session.advance()? {
+            Step::Sample => {}
+            Step::Pause => {
+                counter.peak = counter.peak.max(crate::anonymous::bytes());
+                continue;
+            }
+            Step::End => break,
+        }
         let Some(located) = session.sample() else { continue };
         if counter.total.samples.is_multiple_of(SAMPLES) {
             counter.peak = counter.peak.max(crate::anonymous::bytes());

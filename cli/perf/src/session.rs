@@ -40,6 +40,22 @@ pub struct Session {
     processes: Processes,
     dsos: Dsos,
     counts: Counts,
+    /// Records that were no samples since [`Step::Pause`].
+    others: u32,
+}
+
+/// Records that are no samples between two looks at the memory.
+const RECORDS: u32 = 1024;
+
+/// Where [`Session::advance`] went to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A sample.
+    Sample,
+    /// Nowhere yet: memory may be looked at.
+    Pause,
+    /// The end.
+    End,
 }
 
 /// What went by besides samples.
@@ -125,6 +141,7 @@ impl Session {
             processes: Processes::default(),
             dsos: Dsos::new(),
             counts: Counts::default(),
+            others: 0,
         }
     }
 
@@ -193,6 +210,11 @@ impl Session {
         self.processes.kernel_base().map(|base| (base.symbol.as_slice(), base.address))
     }
 
+    /// The first address of the kernel's mapping that holds one.
+    pub(crate) fn kernel_start(&self, ip: u64) -> Option<u64> {
+        self.processes.kernel().find(ip).map(|map| map.start)
+    }
+
     /// Goes to the next sample; false at the end.
     ///
     /// # Errors
@@ -208,7 +230,22 @@ impl Session {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn next_sample(&mut self) -> Result<bool, Error> {
-        while self.reader.step()? {
+        loop {
+            match self.advance()? {
+                Step::Sample => return Ok(true),
+                Step::Pause => {}
+                Step::End => return Ok(false),
+            }
+        }
+    }
+
+    /// Goes to the next sample, or through so many other records that memory may have
+    /// grown by them.
+    pub(crate) fn advance(&mut self) -> Result<Step, Error> {
+        while self.others < RECORDS {
+            if !self.reader.step()? {
+                return Ok(Step::End);
+            }
             let Some(record) = self.reader.record() else { continue };
             let header = self.reader.header();
             let count = |count: &mut u64, by| *count = count.saturating_add(by);
@@ -220,8 +257,11 @@ impl Session {
                     }
                     self.processes.seen(sample.pid, sample.tid);
                     count(&mut self.counts.samples, 1);
-                    return Ok(true);
+                    return Ok(Step::Sample);
                 }
+                _ => self.others = self.others.saturating_add(1),
+            }
+            match record {
                 Record::Mmap(mmap) => self.processes.mmap(&mmap, header, &mut self.dsos),
                 Record::Comm(comm) => self.processes.comm_record(&comm),
                 Record::Fork(task) => self.processes.fork(&task),
@@ -231,10 +271,11 @@ impl Session {
                     self.processes.ksymbol(&symbol, &mut self.dsos);
                 }
                 Record::Lost(lost) => count(&mut self.counts.lost, lost),
-                Record::Other => {}
+                Record::Sample(_) | Record::Other(_) => {}
             }
         }
-        Ok(false)
+        self.others = 0;
+        Ok(Step::Pause)
     }
 
     /// The sample that [`Session::next_sample`] went to.
@@ -300,11 +341,6 @@ impl<'a> Located<'a> {
     #[must_use]
     pub fn event(&self) -> Option<&'a crate::Event> {
         self.session.reader.header().events.get(self.sample.event)
-    }
-
-    /// The first address of the kernel's mapping that holds one.
-    pub(crate) fn kernel_start(&self, ip: u64) -> Option<u64> {
-        self.session.processes.kernel().find(ip).map(|map| map.start)
     }
 
     /// Where an address of this sample's thread lies.

@@ -11,10 +11,14 @@ mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Read;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use common::*;
-use symidx_perf::{NameOptions, Names, Reader, ScriptOptions, Session, script};
+use symidx_perf::{
+    ANONYMOUS_BYTES, Format, NameOptions, Names, Reader, ReportOptions, ScriptOptions, Session,
+    report, script,
+};
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
@@ -28,6 +32,22 @@ unsafe impl GlobalAlloc for Counting {
         PEAK.fetch_max(now, Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
+    }
+
+    // Zeroes that were never written take no memory.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Relaxed) + layout.size();
+        PEAK.fetch_max(now, Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let now = NOW.fetch_add(size, Relaxed) + size - layout.size();
+        NOW.fetch_sub(layout.size(), Relaxed);
+        PEAK.fetch_max(now, Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -98,6 +118,96 @@ impl Read for Endless {
     }
 }
 
+/// Processes without end, each with names and mappings of its own, and now and then a
+/// sample with a stack of many files.
+struct Flood {
+    made: Vec<u8>,
+    used: usize,
+    pid: u32,
+    last: u32,
+}
+
+impl Flood {
+    fn new(processes: u32) -> Self {
+        let made = Recording::new(IP_TID_TIME | CALLCHAIN).pipe();
+        Self { made, used: 0, pid: 10, last: processes + 10 }
+    }
+
+    fn more(&mut self) {
+        let mut recording = Recording::new(IP_TID_TIME | CALLCHAIN);
+        for _ in 0..100 {
+            let time = u64::from(self.pid);
+            recording.comm(self.pid, time, &format!("process{}", self.pid), true);
+            recording.mmap(self.pid, time, 0x10_0000, 0x1000, 0, "/bin/one");
+            recording.task(FORK, self.pid + 1, self.pid, time);
+            self.pid += 1;
+        }
+        let chain: Vec<u64> = (0..100).map(|depth| 0x10_0000 + depth * 64).collect();
+        recording.sample(USER, self.pid - 1, u64::from(self.pid), 0, &chain);
+        if self.pid.is_multiple_of(1000) {
+            recording.round();
+        }
+        self.made = recording.records.concat();
+        self.used = 0;
+    }
+}
+
+impl Read for Flood {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.used == self.made.len() {
+            if self.pid >= self.last {
+                return Ok(0);
+            }
+            self.more();
+        }
+        let rest = self.made.get(self.used..).unwrap();
+        let count = rest.len().min(buffer.len());
+        buffer.get_mut(..count).unwrap().copy_from_slice(rest.get(..count).unwrap());
+        self.used += count;
+        Ok(count)
+    }
+}
+
+/// A million processes took 8.3 MiB: more than the bound, though all that grew had one.
+#[test]
+fn a_flood_of_processes_stays_within_the_bound() {
+    // One process a job: what an allocator keeps of one is no matter of the next.
+    for job in ["Text", "Json", "Folded", "report"] {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "one_flood", "--nocapture"]).env("SYMIDX_FLOOD", job);
+        let output = child.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success() && said.contains("bytes at most"), "{job}: {said}");
+    }
+}
+
+/// The job that the test above asks for; of its own accord none.
+#[test]
+fn one_flood() {
+    let Ok(job) = std::env::var("SYMIDX_FLOOD") else { return };
+    let mut session = Session::new(Reader::from_stream(Flood::new(200_000)).unwrap());
+    let mut names = Names::new(NameOptions::default());
+    let (samples, peak) = if job == "report" {
+        let options = ReportOptions::default();
+        let found = report(&mut session, &mut names, &options, 20, |_| ()).unwrap();
+        (found.total.samples, found.peak_anonymous)
+    } else {
+        let mut options = ScriptOptions::default();
+        options.format = match job.as_str() {
+            "Json" => Format::Json,
+            "Folded" => Format::Folded,
+            _ => Format::Text,
+        };
+        let out = &mut std::io::sink();
+        let summary = script(&mut session, &mut names, &options, out, |_| ()).unwrap();
+        (summary.counts.samples, summary.peak_anonymous)
+    };
+    assert_eq!(samples, 2000);
+    assert!(session.counts().forgotten > 0);
+    assert!(peak < ANONYMOUS_BYTES, "{peak} bytes");
+    eprintln!("{peak} bytes at most");
+}
+
 fn peak(samples: u64, rounds: bool) -> usize {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
@@ -109,7 +219,7 @@ fn peak(samples: u64, rounds: bool) -> usize {
     PEAK.load(Relaxed) - before
 }
 
-// One test, as the allocator counts for the whole process.
+// The allocator counts for the whole process, in which no other test does much.
 #[test]
 fn ten_times_the_recording_takes_the_same_memory() {
     let small = peak(2_500, true);

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::options::size_option;
 use crate::output::Output;
 use crate::progress::Bar;
-use crate::text::{Object, bytes, grouped, plain};
+use crate::text::{Object, bytes, counted, grouped, plain};
 use crate::ui::Ui;
 
 /// What naming a recording takes, before it is done.
@@ -86,10 +86,10 @@ fn table(out: &mut Vec<u8>, budget: &Budget, args: &BudgetArgs, lost: Option<u64
         out.push(b'\n');
     };
     line(format!(
-        "{} samples, {} frames in {} DSOs",
-        grouped(inventory.counts.samples),
-        grouped(inventory.frames),
-        grouped(u64::try_from(budget.dsos.len()).unwrap_or(u64::MAX)),
+        "{}, {} in {}",
+        counted(inventory.counts.samples, "sample", "samples"),
+        counted(inventory.frames, "frame", "frames"),
+        counted(u64::try_from(budget.dsos.len()).unwrap_or(u64::MAX), "DSO", "DSOs"),
     ));
     line(format!("{:>12} {:>10} {:>10}  DSO", "frames", "samples", "index"));
     for dso in budget.dsos.iter().take(args.limit) {
@@ -129,15 +129,15 @@ fn table(out: &mut Vec<u8>, budget: &Budget, args: &BudgetArgs, lost: Option<u64
     }
     if let Some(bound) = args.max_bytes {
         let (count, frames) = left_out(budget);
-        let samples =
-            lost.map_or_else(String::new, |lost| format!(" of {} samples", grouped(lost)));
+        let samples = lost
+            .map_or_else(String::new, |lost| format!(" of {}", counted(lost, "sample", "samples")));
         line(match count {
             0 => format!("the bound of {}:  nothing is left out", bytes(bound)),
             _ => format!(
-                "the bound of {}:  {} DSOs left out, {} frames{samples} unknown by it",
+                "the bound of {}:  {} left out, {}{samples} unknown by it",
                 bytes(bound),
-                grouped(count),
-                grouped(frames)
+                counted(count, "DSO", "DSOs"),
+                counted(frames, "frame", "frames")
             ),
         });
     }

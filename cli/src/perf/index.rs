@@ -16,7 +16,7 @@ use crate::failure::{Failure, exit};
 use crate::options::size_option;
 use crate::output::Output;
 use crate::progress::Bar;
-use crate::text::{Object, bytes, grouped, plain};
+use crate::text::{Object, bytes, counted, grouped, plain};
 use crate::ui::Ui;
 
 /// Build the indexes that a profile needs.
@@ -166,11 +166,11 @@ impl Totals {
 
     fn text(&self, inventory: &Inventory, samples: u64) -> String {
         let mut text = format!(
-            "{} samples, {} frames in {} DSOs: {} indexes built, {} there before ({} in all), {} without a file",
-            grouped(samples),
-            grouped(inventory.frames),
-            grouped(self.dsos),
-            grouped(self.built),
+            "{}, {} in {}: {} built, {} there before ({} in all), {} without a file",
+            counted(samples, "sample", "samples"),
+            counted(inventory.frames, "frame", "frames"),
+            counted(self.dsos, "DSO", "DSOs"),
+            counted(self.built, "index", "indexes"),
             grouped(self.present),
             bytes(self.bytes),
             grouped(self.missing),
@@ -180,7 +180,9 @@ impl Totals {
             let _ = write!(text, ", {} failed", grouped(self.failed));
         }
         if self.frames != 0 {
-            let _ = write!(text, " ({} frames stay unknown)", grouped(self.frames));
+            let stay = if self.frames == 1 { "stays" } else { "stay" };
+            let frames = counted(self.frames, "frame", "frames");
+            let _ = write!(text, " ({frames} {stay} unknown)");
         }
         let _ = write!(text, "; {:.2} s, {} anonymous at most", self.seconds, bytes(self.peak));
         text
@@ -252,11 +254,10 @@ fn say(output: &mut Output, row: &Indexed, ui: Ui) {
 }
 
 fn share(row: &Indexed) -> String {
+    let frames = counted(row.used.frames, "frame", "frames");
     match row.used.dso.kind {
-        DsoKind::Jit => format!("{} frames", grouped(row.used.frames)),
-        _ => {
-            format!("{} frames of {} samples", grouped(row.used.frames), grouped(row.used.samples))
-        }
+        DsoKind::Jit => frames,
+        _ => format!("{frames} of {}", counted(row.used.samples, "sample", "samples")),
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use symidx_perf::{Binaries, Damage, Inventory, NameOptions, Reader, Session};
+use tempfile::TempDir;
 
 use crate::failure::{Failure, exit};
 use crate::ui::Ui;
@@ -82,6 +83,22 @@ impl PlacesArgs {
         })
     }
 
+    /// The directory that indexes are built into: one of its own, which goes away with what
+    /// is handed out, where that of the user cannot be written.
+    pub(crate) fn store_or_temporary(&self) -> Result<(PathBuf, Option<TempDir>), Failure> {
+        let store = self.store();
+        if self.store.is_some() || store.as_deref().is_ok_and(is_writable) {
+            return Ok((store?, None));
+        }
+        let directory = tempfile::Builder::new().prefix("symidx-perf-").tempdir();
+        let directory = directory.map_err(|error| {
+            Failure::new(format!(
+                "expected a directory to keep indexes in, found neither the user's cache nor a temporary one: {error}; give --store DIR or --no-build"
+            ))
+        })?;
+        Ok((directory.path().to_owned(), Some(directory)))
+    }
+
     /// Where names come from.
     pub(crate) fn fill(&self, options: &mut NameOptions) {
         options.stores.extend(self.store.clone());
@@ -103,6 +120,11 @@ impl PlacesArgs {
         }
         binaries
     }
+}
+
+/// True when files can be made in a directory, which is made itself if it is not there.
+fn is_writable(directory: &Path) -> bool {
+    std::fs::create_dir_all(directory).is_ok() && tempfile::tempfile_in(directory).is_ok()
 }
 
 /// Says what could not be read of a recording; the exit code for that.

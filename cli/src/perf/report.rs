@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::options::size_option;
 use crate::output::Output;
 use crate::progress::Bar;
-use crate::text::{Object, bytes, grouped, plain};
+use crate::text::{Object, bytes, counted, grouped, plain};
 use crate::ui::Ui;
 
 /// The heaviest symbols of a recording.
@@ -231,12 +231,15 @@ fn lossy(bytes: &[u8]) -> String {
 fn summarize(report: &Report, start: Instant, ui: Ui) {
     let unknown: u64 = report.unknown.iter().fold(0, |sum, &count| sum.saturating_add(count));
     let mut text = format!(
-        "{} samples{}{}, {} of them named",
-        grouped(report.total.samples),
+        "{}{}{}",
+        counted(report.total.samples, "sample", "samples"),
         if report.events.is_empty() { "" } else { " of " },
         report.events.join(", "),
-        percent(report.total.samples.saturating_sub(unknown), report.total.samples),
     );
+    let named = report.total.samples.saturating_sub(unknown);
+    if report.total.samples != 0 {
+        text.push_str(&format!(", {} of them named", percent(named, report.total.samples)));
+    }
     if report.events.len() > 1 {
         text.push_str("; percentages are of samples, as periods of several events do not add up");
     }

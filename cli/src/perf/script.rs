@@ -9,9 +9,10 @@ use std::time::Instant;
 
 use clap::Args;
 use symidx_perf::{
-    BuildMissing, Fields, Format, IndexOptions, NameOptions, Names, Reason, ScriptError,
-    ScriptOptions, Session, Summary,
+    BuildMissing, DsoReport, Fields, Format, IndexOptions, NOT_BUILT, NameOptions, Names, Reason,
+    ScriptError, ScriptOptions, Session, Summary,
 };
+use tempfile::TempDir;
 
 use super::pprof::Collector;
 use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
@@ -19,6 +20,7 @@ use crate::failure::Failure;
 use crate::flame::{self, Caption};
 use crate::progress::Bar;
 use crate::publish::publish;
+use crate::text::counted;
 use crate::ui::Ui;
 
 /// Every sample, as `perf script` prints it.
@@ -82,7 +84,8 @@ pub(crate) struct ScriptArgs {
 /// Runs the verb.
 pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     let start = Instant::now();
-    let mut names = Names::new(args.names()?);
+    let (options, temporary) = args.names()?;
+    let mut names = Names::new(options);
     let format = match (args.json, args.folded || args.flamegraph.is_some()) {
         (true, _) => Format::Json,
         (_, true) => Format::Folded,
@@ -95,11 +98,14 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     options.max_stack = args.profile.max_stack;
     options.inline = !args.no_inline;
     options.demangle = !args.no_demangle;
+    options.json_string = crate::text::json_string;
     if let Some(bound) = args.max_bytes {
         choose(args, bound, &mut names)?;
     }
     if let Some(path) = &args.pprof {
-        return pprof(args, path, &mut names, &options, ui);
+        let code = pprof(args, path, &mut names, &options, ui)?;
+        tell_temporary(names.built(), temporary.as_ref(), ui);
+        return Ok(code);
     }
     let mut session = args.profile.open()?;
     let bar = Bar::new(ui);
@@ -129,18 +135,22 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
         }
     }
     let code = tell_damage(&summary.damage, &args.profile.input, ui);
-    summarize(&summary, start, ui);
+    summarize(&summary, args, start, ui);
+    tell_temporary(summary.built, temporary.as_ref(), ui);
     Ok(code)
 }
 
 impl ScriptArgs {
-    fn names(&self) -> Result<NameOptions, Failure> {
+    fn names(&self) -> Result<(NameOptions, Option<TempDir>), Failure> {
         let mut options = NameOptions::default();
+        let mut temporary = None;
         self.places.fill(&mut options);
         options.vmlinux.clone_from(&self.vmlinux);
         options.max_bytes = self.max_bytes;
         if !self.no_build {
-            let mut how = IndexOptions::new(self.places.store()?);
+            let (store, directory) = self.places.store_or_temporary()?;
+            temporary = directory;
+            let mut how = IndexOptions::new(store);
             how.names_only = self.no_inline;
             how.debug_dirs.clone_from(&self.places.debug_dirs);
             how.recorded = self.profile.recorded();
@@ -149,7 +159,7 @@ impl ScriptArgs {
             build.profile = self.profile.input.is_file().then(|| self.profile.input.clone());
             options.build = Some(build);
         }
-        Ok(options)
+        Ok((options, temporary))
     }
 }
 
@@ -206,10 +216,10 @@ fn pprof(
         let count = |length: usize| crate::text::grouped(u64::try_from(length).unwrap_or(0));
         let named = profile.locations.iter().filter(|location| !location.line.is_empty()).count();
         ui.line(format_args!(
-            "{}: {} samples in {} stacks, {} of {} addresses named; {} anonymous, {} mapped, {:.2} s",
+            "{}: {} in {}, {} of {} addresses named; {} anonymous, {} mapped, {:.2} s",
             path.display(),
-            crate::text::grouped(session.counts().samples),
-            count(profile.samples.len()),
+            counted(session.counts().samples, "sample", "samples"),
+            counted(u64::try_from(profile.samples.len()).unwrap_or(0), "stack", "stacks"),
             count(named),
             count(profile.locations.len()),
             crate::text::bytes(symidx_perf::anonymous_bytes()),
@@ -243,8 +253,18 @@ fn choose(args: &ScriptArgs, bound: u64, names: &mut Names) -> Result<(), Failur
         .map_err(|error| args.profile.failed(error))
 }
 
+/// Says that the indexes that were built are gone with the run.
+fn tell_temporary(built: u64, temporary: Option<&TempDir>, ui: Ui) {
+    if built != 0 && temporary.is_some() && !ui.is_quiet() {
+        ui.line(format_args!(
+            "the user's cache cannot be written: {} built for this run only; --store DIR keeps them",
+            counted(built, "index was", "indexes were")
+        ));
+    }
+}
+
 /// What was done, on standard error.
-fn summarize(summary: &Summary, start: Instant, ui: Ui) {
+fn summarize(summary: &Summary, args: &ScriptArgs, start: Instant, ui: Ui) {
     if ui.is_quiet() {
         return;
     }
@@ -253,13 +273,16 @@ fn summarize(summary: &Summary, start: Instant, ui: Ui) {
         let tenths = part.saturating_mul(1000).checked_div(whole).unwrap_or(1000);
         format!("{}.{} %", tenths.saturating_div(10), tenths.checked_rem(10).unwrap_or(0))
     };
-    ui.line(format_args!(
-        "{} samples, {} frames in {} DSOs, {} of the frames named",
-        count(summary.counts.samples),
-        count(summary.frames),
-        summary.dsos.len(),
-        percent(summary.named, summary.frames),
-    ));
+    let mut text = format!(
+        "{}, {} in {}",
+        counted(summary.counts.samples, "sample", "samples"),
+        counted(summary.frames, "frame", "frames"),
+        counted(u64::try_from(summary.dsos.len()).unwrap_or(u64::MAX), "DSO", "DSOs"),
+    );
+    if summary.frames != 0 {
+        text.push_str(&format!(", {} of the frames named", percent(summary.named, summary.frames)));
+    }
+    ui.line(text);
     let unknown: Vec<String> = Reason::ALL
         .iter()
         .zip(summary.unknown)
@@ -271,12 +294,16 @@ fn summarize(summary: &Summary, start: Instant, ui: Ui) {
     }
     for report in summary.dsos.iter().filter(|report| !report.why.is_empty()) {
         ui.line(format_args!(
-            "  {}: {} frames in {} samples: {}",
+            "  {}: {} in {}: {}",
             crate::text::printable(&String::from_utf8_lossy(&report.dso.name)),
-            count(report.frames.saturating_sub(report.named)),
-            count(report.samples),
+            counted(report.frames.saturating_sub(report.named), "frame", "frames"),
+            counted(report.samples, "sample", "samples"),
             crate::text::printable(&report.why),
         ));
+    }
+    let unbuilt = |report: &&DsoReport| report.reason == Some(Reason::NoIndex) && args.no_build;
+    if summary.dsos.iter().any(|report| unbuilt(&report) && report.why == NOT_BUILT) {
+        ui.line("`symidx perf index` builds the indexes that are missing");
     }
     let counts = summary.counts;
     for (what, number) in [
@@ -294,7 +321,7 @@ fn summarize(summary: &Summary, start: Instant, ui: Ui) {
         }
     }
     if summary.built != 0 {
-        ui.line(format_args!("{} indexes built", count(summary.built)));
+        ui.line(format_args!("{} built", counted(summary.built, "index", "indexes")));
     }
     let mut cost = format!(
         "{} mapped, {:.2} s",

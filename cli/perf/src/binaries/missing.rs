@@ -5,6 +5,10 @@ use std::path::PathBuf;
 
 use crate::build_id::BuildId;
 
+/// Bytes of a map of run-time code: ten million functions. A file may claim any number and
+/// hold nothing but holes, and it would be read to its end.
+pub(super) const MOST_MAP: u64 = 1 << 30;
+
 /// Why there is no file to index for a DSO.
 ///
 /// ```
@@ -72,6 +76,13 @@ pub enum NotHere {
         /// Where the map would be.
         map: PathBuf,
     },
+    /// The map is longer than any program's.
+    LongMap {
+        /// The map.
+        map: PathBuf,
+        /// Its bytes.
+        bytes: u64,
+    },
     /// Code that the kernel made, whose only symbol the profile states.
     NamesItself,
     /// Memory that was never in a file.
@@ -98,6 +109,7 @@ impl NotHere {
             Self::Vdso { .. } => "no vdso",
             Self::WithTheKernel => "with the kernel",
             Self::Jit { .. } => "no map of run-time code",
+            Self::LongMap { .. } => "map too long",
             Self::NamesItself => "names itself",
             Self::Memory => "memory",
             Self::TooMany => "too many files",
@@ -168,6 +180,11 @@ impl fmt::Display for NotHere {
             Self::Jit { map } => write!(
                 f,
                 "expected a map of code made at run time at {}, found none of this user or root; let the program write one (node: --perf-basic-prof)",
+                map.display()
+            ),
+            Self::LongMap { map, bytes } => write!(
+                f,
+                "expected a map of code made at run time of at most {MOST_MAP} bytes, found {bytes} at {}; cut it to the lines that count",
                 map.display()
             ),
             Self::NamesItself => f.write_str("the profile itself has its name"),

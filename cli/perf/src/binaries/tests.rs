@@ -158,6 +158,7 @@ fn every_reason_says_what_was_expected_in_one_line() {
         NotHere::NoFile { path: path.clone() },
         NotHere::Deleted { path: path.clone() },
         NotHere::Jit { map: path.clone() },
+        NotHere::LongMap { map: path.clone(), bytes: 1 << 40 },
         NotHere::OnlyDebugFile { id, debug: path },
         NotHere::Kernel { id: Some(id) },
         NotHere::Kernel { id: None },
@@ -194,4 +195,20 @@ fn a_link_is_trusted_when_its_maker_is() {
     if std::os::unix::fs::lchown(&link, Some(12_345), None).is_ok() {
         assert!(!is_trusted(&link));
     }
+}
+
+/// A file of holes that claimed to have terabytes was read to its end.
+#[test]
+fn a_map_longer_than_any_programs_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    let map = root.path().join("tmp/perf-77.map");
+    std::fs::create_dir_all(map.parent().unwrap()).unwrap();
+    std::fs::write(&map, "1000 10 name\n").unwrap();
+    let binaries = Binaries::of_this_machine().with_root(root.path());
+    assert_eq!(binaries.map(77).unwrap().path, map);
+    let file = std::fs::OpenOptions::new().write(true).open(&map).unwrap();
+    file.set_len(MOST_MAP + 1).unwrap();
+    let refused = binaries.map(77).unwrap_err();
+    assert_eq!(refused, NotHere::LongMap { map, bytes: MOST_MAP + 1 });
+    assert!(refused.to_string().contains("found 1073741825 at "), "{refused}");
 }

@@ -53,6 +53,10 @@ pub(crate) fn perf_name<'a>(
 /// A name as `.symtab` has it. Linkers put the version behind it there, `f@V1`, when it
 /// is not the default one or when the name has several; `.dynsym` never has it.
 fn with_version<'a>(plain: Name<'a>, stored: Name<'a>, symtab: Option<&Index<'_>>) -> Name<'a> {
+    // Most names have no version, and then no byte of them need be read.
+    if plain.len() == stored.len() {
+        return plain;
+    }
     let (Some(index), Some(bytes)) = (symtab, plain.as_bytes()) else { return plain };
     let version = stored.as_bytes().and_then(|stored| stored.strip_prefix(bytes));
     match version {

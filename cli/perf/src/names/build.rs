@@ -15,6 +15,9 @@ use crate::indexing::{IndexOptions, Indexed, Outcome, index};
 use crate::inventory::{DsoUse, Inventory};
 use crate::session::Session;
 
+/// Why a file has no index when none is built.
+pub const NOT_BUILT: &str = "it has no index, and none was to be built";
+
 /// Where indexes are built, and of what.
 ///
 /// ```
@@ -78,7 +81,7 @@ impl Builder {
         // What nobody could index is no reason to go through the profile.
         binaries.find(&used).map_err(|why| why.to_string())?;
         let Some(build) = self.build.clone() else {
-            return Err("it has no index, and none was to be built".to_owned());
+            return Err(NOT_BUILT.to_owned());
         };
         if !std::mem::replace(&mut self.all_done, true)
             && let Some(profile) = &build.profile
@@ -110,7 +113,7 @@ impl Builder {
     /// vmlinux that was named.
     pub(super) fn file(&mut self, file: &Path) -> Result<PathBuf, String> {
         let Some(build) = &self.build else {
-            return Err("it has no index, and none was to be built".to_owned());
+            return Err(NOT_BUILT.to_owned());
         };
         let store = &build.options.store;
         let cannot = |error| format!("{}: cannot read: {error}", file.display());

@@ -23,8 +23,8 @@ use crate::inventory::DsoUse;
 use crate::session::{Place, Session};
 
 pub use budget::{ANONYMOUS_BYTES, Budget, DsoBudget, Share};
-pub use build::BuildMissing;
 use build::Builder;
+pub use build::{BuildMissing, NOT_BUILT};
 pub use reason::Reason;
 use resident::Resident;
 pub use spelling::Spelling;
@@ -32,6 +32,9 @@ use spelling::shows_versions;
 
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
+
+/// Bytes of an index for each lookup up to which lookups are dense: about what one reads.
+const READ: u64 = 4096;
 
 /// Where names come from.
 ///
@@ -94,12 +97,16 @@ pub struct Names {
     builder: Builder,
     states: Vec<State>,
     jit: HashMap<i32, State>,
+    /// The process without names for its run-time code that was asked for last.
+    nameless: Option<(i32, Reason)>,
     /// The kernel's symbols, shared by it and its modules.
     kallsyms: Option<Result<Box<Opening>, (Reason, String)>>,
     /// DSOs that the bound leaves out, decided beforehand.
     excluded: Vec<bool>,
     bytes: u64,
     resident: Resident,
+    /// The last addresses in order were that many.
+    was_dense: bool,
 }
 
 #[derive(Debug, Default)]
@@ -151,6 +158,17 @@ pub enum Answer<'a> {
     Unknown(Reason),
 }
 
+/// What can be said of an address without a look into an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outlook {
+    /// Its index may know.
+    Index,
+    /// Its DSO is all one symbol.
+    Whole,
+    /// It has no name.
+    Unknown(Reason),
+}
+
 impl Names {
     /// Nothing open yet.
     ///
@@ -176,10 +194,12 @@ impl Names {
             builder,
             states: Vec::new(),
             jit: HashMap::new(),
+            nameless: None,
             kallsyms: None,
             excluded: Vec::new(),
             bytes: 0,
             resident: Resident::new(),
+            was_dense: false,
         }
     }
 
@@ -241,6 +261,7 @@ impl Names {
     fn close_all(&mut self) {
         self.states.clear();
         self.jit.clear();
+        self.nameless = None;
         self.kallsyms = None;
         self.bytes = 0;
     }
@@ -266,31 +287,90 @@ impl Names {
         if self.resident.is_too_much() {
             self.release_pages();
         }
-        if place.dso == DsoId::JIT {
-            return self.find_jit(place);
-        }
-        let at = place.dso.number();
-        if matches!(self.states.get(at), None | Some(State::Unopened)) {
-            self.open(place.dso, dso, place.pid, session);
-        }
-        let opening = match self.states.get(at) {
-            Some(State::Open(opening)) => opening,
-            Some(State::Whole) => return Answer::Whole(place.address),
-            Some(State::Missing(reason, _)) => return Answer::Unknown(*reason),
-            Some(State::Kernel) => match &self.kallsyms {
-                Some(Ok(opening)) => opening,
-                Some(Err((reason, _))) => return Answer::Unknown(*reason),
-                None => return Answer::Unknown(Reason::NoIndex),
-            },
-            Some(State::Unopened) | None => return Answer::Unknown(Reason::NoIndex),
+        self.prepare(place, dso, session);
+        let opening = match self.opening(place) {
+            Ok(Some(opening)) => opening,
+            Ok(None) => return Answer::Whole(place.address),
+            Err(reason) => return Answer::Unknown(reason),
         };
         let svma = match dso.kind {
             DsoKind::File | DsoKind::Vdso => opening.index.svma_of(FileOffset(place.address)),
+            DsoKind::Jit => Some(Svma(place.address)),
             // Modules do not move with the kernel: another boot's are elsewhere.
             DsoKind::Module if opening.slide != 0 => None,
             _ => Some(kernel::svma(place.address, opening.slide)),
         };
         answer(opening, svma)
+    }
+
+    /// What can be said of an address without a look into an index, which is opened here
+    /// if it has to be.
+    #[inline]
+    pub(crate) fn outlook(&mut self, place: Place, dso: &Dso, session: &Session) -> Outlook {
+        if place.dso == DsoId::JIT
+            && let Some((pid, reason)) = self.nameless
+            && pid == place.pid
+        {
+            return Outlook::Unknown(reason);
+        }
+        self.prepare(place, dso, session);
+        match self.opening(place) {
+            Ok(Some(_)) => Outlook::Index,
+            Ok(None) => Outlook::Whole,
+            Err(reason) => {
+                if place.dso == DsoId::JIT {
+                    self.nameless = Some((place.pid, reason));
+                }
+                Outlook::Unknown(reason)
+            }
+        }
+    }
+
+    /// Says that so many addresses come in order. Where they are so many that most pages of
+    /// the indexes are needed once, few need be resident at a time.
+    pub(crate) fn in_order(&mut self, addresses: usize) {
+        let read = u64::try_from(addresses).unwrap_or(u64::MAX).saturating_mul(READ);
+        let is_dense = read > self.bytes;
+        self.resident.in_order(is_dense || self.was_dense);
+        self.was_dense = is_dense;
+    }
+
+    /// Says that addresses come in any order.
+    pub(crate) fn in_any_order(&mut self) {
+        self.resident.in_order(false);
+    }
+
+    /// Opens what an address needs.
+    #[inline]
+    fn prepare(&mut self, place: Place, dso: &Dso, session: &Session) {
+        if place.dso == DsoId::JIT {
+            self.prepare_jit(place);
+        } else if matches!(self.states.get(place.dso.number()), None | Some(State::Unopened)) {
+            self.open(place.dso, dso, place.pid, session);
+        }
+    }
+
+    /// The index for an address; `None`: its DSO is all one symbol.
+    #[inline]
+    fn opening(&self, place: Place) -> Result<Option<&Opening>, Reason> {
+        let state = match place.dso == DsoId::JIT {
+            true => self.jit.get(&place.pid),
+            false => self.states.get(place.dso.number()),
+        };
+        match state {
+            Some(State::Open(opening)) => Ok(Some(opening)),
+            Some(State::Whole) => Ok(None),
+            Some(State::Missing(reason, _)) => Err(*reason),
+            Some(State::Kernel) => match &self.kallsyms {
+                Some(Ok(opening)) => Ok(Some(opening)),
+                Some(Err((reason, _))) => Err(*reason),
+                None => Err(Reason::NoIndex),
+            },
+            Some(State::Unopened) | None => Err(match place.dso == DsoId::JIT {
+                true => Reason::NoMapFile,
+                false => Reason::NoIndex,
+            }),
+        }
     }
 
     /// Lets go of the pages of all open indexes.
@@ -304,24 +384,20 @@ impl Names {
         open.chain(kernel).for_each(|opening| opening.index.release());
     }
 
-    fn find_jit(&mut self, place: Place) -> Answer<'_> {
-        if !self.jit.contains_key(&place.pid) {
-            if self.jit.len() >= MOST_JIT {
-                let open = self.jit.values().map(|state| match state {
-                    State::Open(opening) => opening.bytes,
-                    _ => 0,
-                });
-                self.bytes = self.bytes.saturating_sub(open.sum());
-                self.jit.clear();
-            }
-            let state = self.open_jit(place.pid);
-            self.jit.insert(place.pid, state);
+    fn prepare_jit(&mut self, place: Place) {
+        if self.jit.contains_key(&place.pid) {
+            return;
         }
-        match self.jit.get(&place.pid) {
-            Some(State::Open(opening)) => answer(opening, Some(Svma(place.address))),
-            Some(State::Missing(reason, _)) => Answer::Unknown(*reason),
-            _ => Answer::Unknown(Reason::NoMapFile),
+        if self.jit.len() >= MOST_JIT {
+            let open = self.jit.values().map(|state| match state {
+                State::Open(opening) => opening.bytes,
+                _ => 0,
+            });
+            self.bytes = self.bytes.saturating_sub(open.sum());
+            self.jit.clear();
         }
+        let state = self.open_jit(place.pid);
+        self.jit.insert(place.pid, state);
     }
 
     fn open(&mut self, id: DsoId, dso: &Dso, pid: i32, session: &Session) {

@@ -32,9 +32,9 @@ fn mappings_stay_within_their_bound_whoever_has_them() {
         processes.mmap(&mmap(3, start, CpuMode::User), &header, &mut dsos);
         processes.mmap(&mmap(-1, start, CpuMode::Kernel), &header, &mut dsos);
     }
-    let user = processes.user(3, 3).map_or(0, Maps::owned);
+    let user = processes.user(3, 3).map_or(0, |maps| maps.owned(LIST));
     assert!((1..=MOST_MAPS).contains(&user), "{user}");
-    assert_eq!(processes.kernel.owned(), MOST_KERNEL);
+    assert_eq!(processes.kernel.owned(0), MOST_KERNEL);
     assert!(processes.forgotten > 0);
 }
 
@@ -83,8 +83,50 @@ fn mappings_that_are_shared_count_when_others_are_forgotten() {
     let shared = all.processes.get(&1).map(|process| process.maps.clone());
     all.set_maps(2, shared.unwrap_or_default());
     all.forget_maps();
-    assert_eq!(all.maps, 10);
+    assert_eq!(all.maps, 10 + LIST);
     all.change_maps(1, |maps| *maps = Maps::default());
     all.change_maps(2, |maps| *maps = Maps::default());
     assert_eq!(all.maps, 0);
+}
+
+#[test]
+fn names_of_any_length_are_kept() {
+    assert_eq!(Name::None.bytes(), None);
+    for length in [0, 1, 14, 15, 16, LONGEST_COMM] {
+        let name = vec![b'n'; length];
+        assert_eq!(Name::new(&name).bytes(), Some(name.as_slice()));
+        assert_eq!(matches!(Name::new(&name), Name::Long(_)), length > 15);
+    }
+}
+
+/// All of them were forgotten, also those with a sample a moment ago.
+#[test]
+fn past_the_bound_the_threads_unseen_for_longest_are_forgotten() {
+    let header = Header::new(Endianness::LittleEndian, true);
+    let (mut all, mut dsos) = (Processes::default(), Dsos::new());
+    all.mmap(&mmap(1, 0x1000, CpuMode::User), &header, &mut dsos);
+    for pid in 2..100_000 {
+        all.comm_record(&Comm { pid, tid: pid, name: b"name", exec: false });
+        all.seen(1, 1);
+        assert!(all.threads.len().max(all.processes.len()) <= MOST_THREADS);
+    }
+    assert!(all.user(1, 1).is_some_and(|maps| maps.find(0x1000).is_some()));
+    assert_eq!(all.comm(99_999), Some(b"name".as_slice()));
+    assert_eq!(all.comm(2), None);
+    assert!(all.forgotten > 0);
+}
+
+/// One process with more threads than are kept keeps its mappings.
+#[test]
+fn names_of_threads_go_before_the_mappings_of_their_process() {
+    let header = Header::new(Endianness::LittleEndian, true);
+    let (mut all, mut dsos) = (Processes::default(), Dsos::new());
+    all.mmap(&mmap(7, 0x1000, CpuMode::User), &header, &mut dsos);
+    all.comm_record(&Comm { pid: 1, tid: 1, name: b"old", exec: false });
+    for tid in 8..50_000 {
+        all.comm_record(&Comm { pid: 7, tid, name: b"name", exec: false });
+        all.seen(7, tid);
+    }
+    assert!(all.user(7, 49_999).is_some_and(|maps| maps.find(0x1000).is_some()));
+    assert!(all.threads.len() <= MOST_THREADS);
 }

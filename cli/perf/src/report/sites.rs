@@ -7,7 +7,7 @@ use crate::names::Reason;
 use crate::session::Place;
 
 /// Slots; a power of two.
-const SLOTS: usize = 1 << 14;
+const SLOTS: usize = 1 << 13;
 
 /// A place up to its symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,5 +79,5 @@ fn number(place: Place) -> usize {
     let whose = if place.dso == DsoId::JIT { place.pid.cast_unsigned() } else { 0 };
     let dso = u64::try_from(place.dso.number()).unwrap_or(0).rotate_left(40);
     let mixed = place.address ^ dso ^ u64::from(whose).rotate_left(20);
-    usize::try_from(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50).unwrap_or(0)
+    usize::try_from(mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 51).unwrap_or(0)
 }

@@ -3,9 +3,6 @@
 //! Two slots per hash, texts in a ring: a newer text drops older ones. Addresses without
 //! a name are cached like those with one.
 
-/// Slots; a power of two.
-const SLOTS: usize = 1 << 14;
-
 /// What is cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
@@ -26,30 +23,46 @@ struct Slot {
 /// The cache.
 #[derive(Debug)]
 pub(super) struct Cache {
+    /// A power of two of them.
     slots: Vec<Slot>,
+    /// Some more bits of each slot's hash: few enough to lie near the processor, so that
+    /// most keys that are not there cost no look at a slot.
+    tags: Vec<u16>,
+    /// Bits of a hash that are no part of the slot's number.
+    shift: u32,
     text: Vec<u8>,
     /// Bytes of texts kept; a power of two.
     room: usize,
     /// Bytes ever written.
     end: u64,
+    /// Texts that were found, and that were offered, since both were halved last.
+    hits: u32,
+    offered: u32,
 }
 
+/// Of texts that hardly ever come again one in so many is kept.
+const FEW: u32 = 16;
+
 impl Cache {
-    /// A cache of `1 << log` bytes of texts.
-    pub(super) fn new(log: u32) -> Self {
+    /// A cache of `1 << slots` texts with `1 << log` bytes.
+    pub(super) fn new(slots: u32, log: u32) -> Self {
         let nothing = Key { address: 0, owner: 0 };
         let empty = Slot { key: nothing, at: 0, length: 0, outcome: 0 };
         let room = 1usize.wrapping_shl(log);
         // Zeroes that were never written take no memory.
-        Self { slots: vec![empty; SLOTS], text: vec![0; room], room, end: 0 }
+        let shift = u64::BITS.saturating_sub(slots);
+        let slots = vec![empty; 1usize.wrapping_shl(slots)];
+        let tags = vec![0; slots.len()];
+        Self { slots, tags, shift, text: vec![0; room], room, end: 0, hits: 0, offered: 0 }
     }
 
     /// The text of an address and what became of it.
     #[inline]
     pub(super) fn find(&self, key: Key) -> Option<(&[u8], u8)> {
-        let first = place(key);
-        let slot = self.slots.get(first).filter(|slot| slot.key == key);
-        let slot = slot.or_else(|| self.slots.get(first ^ 1).filter(|slot| slot.key == key))?;
+        let (first, tag) = self.place(key);
+        let same = |at: &usize| self.tags.get(*at) == Some(&tag);
+        let of = |at: usize| self.slots.get(at).filter(|slot| slot.key == key);
+        let slot = [first, first ^ 1].into_iter().filter(same).find_map(of)?;
         let kept = self.end.wrapping_sub(slot.at) <= size(self.room);
         if slot.length == 0 || !kept {
             return None;
@@ -59,9 +72,26 @@ impl Cache {
         Some((self.text.get(start..end)?, slot.outcome))
     }
 
+    /// Counts a text that was found.
+    #[inline]
+    pub(super) fn hit(&mut self) {
+        self.hits = self.hits.saturating_add(1);
+    }
+
+    /// Whether to keep a new text: all of them where one among eight was found lately, else
+    /// a few, to see whether that changes.
+    #[inline]
+    pub(super) fn is_worth_it(&mut self) -> bool {
+        self.offered = self.offered.saturating_add(1);
+        if self.offered >= 1 << 14 {
+            (self.hits, self.offered) = (self.hits >> 1, self.offered >> 1);
+        }
+        self.hits >= self.offered >> 3 || self.offered < 1 << 12 || self.offered.is_multiple_of(FEW)
+    }
+
     /// The slot that a new text of a key goes to: its own, else the older of the two.
     fn oldest(&self, key: Key) -> usize {
-        let first = place(key);
+        let (first, _) = self.place(key);
         let of = |at: usize| self.slots.get(at).filter(|slot| slot.length != 0);
         match (of(first), of(first ^ 1)) {
             (Some(slot), _) if slot.key == key => first,
@@ -70,6 +100,14 @@ impl Cache {
             (Some(_), None) => first ^ 1,
             _ => first,
         }
+    }
+
+    /// The slot of a key, and its tag: parts of a product which all of its bits decide.
+    #[inline]
+    fn place(&self, key: Key) -> (usize, u16) {
+        let mixed = (key.address ^ key.owner.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let tag = u16::try_from(mixed >> 24 & 0xffff).unwrap_or(0);
+        (usize::try_from(mixed.wrapping_shr(self.shift)).unwrap_or(0), tag)
     }
 
     fn position(&self, at: u64) -> usize {
@@ -95,8 +133,12 @@ impl Cache {
         self.end = at.wrapping_add(size(text.len()));
         let length = u32::try_from(text.len()).unwrap_or(0);
         let at_slot = self.oldest(key);
+        let (_, new) = self.place(key);
         if let Some(slot) = self.slots.get_mut(at_slot) {
             *slot = Slot { key, at, length, outcome };
+        }
+        if let Some(tag) = self.tags.get_mut(at_slot) {
+            *tag = new;
         }
     }
 }
@@ -105,20 +147,13 @@ fn size(length: usize) -> u64 {
     u64::try_from(length).unwrap_or(u64::MAX)
 }
 
-/// The slot of a key: the upper bits of a product, which all of its bits decide.
-#[inline]
-fn place(key: Key) -> usize {
-    let mixed = (key.address ^ key.owner.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    usize::try_from(mixed >> 50).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_found_is_what_was_kept_last() {
-        let mut cache = Cache::new(21);
+        let mut cache = Cache::new(14, 21);
         let key = |address| Key { address, owner: 1 };
         assert_eq!(cache.find(key(0)), None);
         // Some 6 MB of texts: the ring goes round three times.
@@ -141,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_text_too_long_is_not_kept() {
-        let mut cache = Cache::new(21);
+        let mut cache = Cache::new(14, 21);
         let key = Key { address: 5, owner: 5 };
         cache.keep(key, &vec![b'x'; 1 << 21], 1);
         assert_eq!(cache.find(key), None);
@@ -150,7 +185,11 @@ mod tests {
     #[test]
     fn slots_lie_within_the_table() {
         for address in [0, 1, u64::MAX, 0xffff_ffff_8100_0000] {
-            assert!(place(Key { address, owner: address.rotate_left(7) }) < SLOTS);
+            for bits in [6, 14] {
+                let cache = Cache::new(bits, 16);
+                let (slot, _) = cache.place(Key { address, owner: address.rotate_left(7) });
+                assert!(slot < cache.slots.len());
+            }
         }
     }
 }

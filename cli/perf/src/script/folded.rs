@@ -8,6 +8,8 @@ use std::io::{self, Write};
 
 /// Bytes of stacks held.
 const MEMORY: usize = 1 << 20;
+/// Written at once.
+const CHUNK: usize = 64 << 10;
 /// What a stack costs besides its bytes.
 const ENTRY: usize = 64;
 
@@ -16,9 +18,20 @@ const ENTRY: usize = 64;
 pub(super) struct Folded {
     counts: HashMap<Box<[u8]>, u64>,
     bytes: usize,
+    /// The memory is halved so many times.
+    halved: u32,
 }
 
 impl Folded {
+    /// Does with a quarter of the memory from now on, down to some kilobytes; writes out
+    /// what there is.
+    pub(super) fn shrink(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.halved = self.halved.saturating_add(2).min(6);
+        self.finish(out)?;
+        self.counts = HashMap::new();
+        Ok(())
+    }
+
     /// Counts a stack; writes all of them out when there is no more room.
     pub(super) fn add(&mut self, stack: &[u8], out: &mut dyn Write) -> io::Result<()> {
         if let Some(count) = self.counts.get_mut(stack) {
@@ -26,7 +39,7 @@ impl Folded {
             return Ok(());
         }
         let needed = stack.len().saturating_add(ENTRY);
-        if self.bytes.saturating_add(needed) > MEMORY {
+        if self.bytes.saturating_add(needed) > MEMORY.wrapping_shr(self.halved) {
             self.finish(out)?;
         }
         self.bytes = self.bytes.saturating_add(needed);
@@ -38,10 +51,16 @@ impl Folded {
     pub(super) fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
         let mut stacks: Vec<_> = self.counts.drain().collect();
         stacks.sort_unstable();
+        let mut text = Vec::new();
         for (stack, count) in stacks {
-            out.write_all(&stack)?;
-            writeln!(out, " {count}")?;
+            text.extend_from_slice(&stack);
+            writeln!(text, " {count}")?;
+            if text.len() >= CHUNK {
+                out.write_all(&text)?;
+                text.clear();
+            }
         }
+        out.write_all(&text)?;
         self.bytes = 0;
         Ok(())
     }

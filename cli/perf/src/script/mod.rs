@@ -7,8 +7,11 @@ mod cache;
 mod fields;
 mod folded;
 mod json;
+mod late;
+mod lines;
 mod shape;
 mod summary;
+mod tails;
 mod text;
 
 use std::io::{self, Write};
@@ -16,19 +19,28 @@ use std::io::{self, Write};
 use crate::dsos::DsoId;
 use crate::error::Error;
 use crate::names::{Answer, Names, Reason, Spelling};
-use crate::session::{Located, Place, Session};
+use crate::session::{Located, Place, Session, Step};
 
 use cache::{Cache, Key};
 pub use fields::Fields;
 use folded::Folded;
+pub use json::JsonString;
+use late::Late;
 use shape::{Shape, folded_name};
 pub use summary::{DsoReport, Summary};
 use summary::{Tally, outcome};
+use tails::Tails;
 
-/// Written once the buffer holds so many bytes.
+/// Written once the buffer holds so many bytes; text is kept longer, until names for many
+/// frames can be looked up together.
 const FULL: usize = 256 * 1024;
+const FULL_TEXT: usize = 1408 * 1024;
 /// The memory is looked at, and the caller told, every so many samples.
 const SAMPLES: u64 = 1024;
+
+/// Anonymous memory above which the job takes less for itself: a recording may need the
+/// rest, up to [`crate::ANONYMOUS_BYTES`], for its processes before it is looked at again.
+const NEAR: u64 = 6784 << 10;
 
 /// How samples are written.
 ///
@@ -79,6 +91,8 @@ pub struct ScriptOptions {
     pub inline: bool,
     /// Names as people wrote them.
     pub demangle: bool,
+    /// How strings are written in JSON.
+    pub json_string: JsonString,
 }
 
 impl Default for ScriptOptions {
@@ -89,6 +103,7 @@ impl Default for ScriptOptions {
             max_stack: 127,
             inline: true,
             demangle: true,
+            json_string: json::string,
         }
     }
 }
@@ -157,14 +172,20 @@ pub fn script(
     out: &mut dyn Write,
     mut watch: impl FnMut(&Session),
 ) -> Result<Summary, ScriptError> {
+    let is_text = options.format == Format::Text;
+    let full = if is_text { FULL_TEXT } else { FULL };
     let mut writer = Writer {
         options: *options,
         spelling: Spelling::new(options.demangle),
         names,
-        cache: Cache::new(20),
-        symbols: Cache::new(20),
+        cache: Cache::new(14, 20),
+        // In the order of their addresses most of a symbol come one after another.
+        symbols: if is_text { Cache::new(12, 18) } else { Cache::new(14, 20) },
         tally: Tally::default(),
-        buffer: Vec::with_capacity(FULL.saturating_add(FULL >> 2)),
+        buffer: Vec::with_capacity(full.saturating_add(FULL >> 2)),
+        full,
+        late: Late::default(),
+        tails: Tails::default(),
         frame: Vec::new(),
         stack: Vec::new(),
         ends: Vec::new(),
@@ -172,20 +193,29 @@ pub fn script(
         named: 0,
     };
     let mut number = 0u64;
-    while session.next_sample()? {
-        let Some(located) = session.sample() else { continue };
-        if number.is_multiple_of(SAMPLES) {
-            writer.tally.look();
+    loop {
+        let step = session.advance()?;
+        if step == Step::End {
+            break;
+        }
+        if step == Step::Pause || number.is_multiple_of(SAMPLES) {
+            if writer.tally.look() > NEAR {
+                writer.save_memory(session, out).map_err(ScriptError::Write)?;
+            }
             watch(session);
             // In a pipe the names of events come late.
             let events = &session.reader().header().events;
             writer.named = events.iter().map(|event| event.name.len()).max().unwrap_or(0);
         }
+        if step == Step::Pause {
+            continue;
+        }
+        let Some(located) = session.sample() else { continue };
         number = number.saturating_add(1);
         writer.sample(&located, session, out).map_err(ScriptError::Write)?;
     }
-    writer.folded.finish(&mut writer.buffer).map_err(ScriptError::Write)?;
-    out.write_all(&writer.buffer).and_then(|()| out.flush()).map_err(ScriptError::Write)?;
+    writer.folded.finish(out).map_err(ScriptError::Write)?;
+    writer.write(session, out).and_then(|()| out.flush()).map_err(ScriptError::Write)?;
     watch(session);
     Ok(writer.tally.finish(session, writer.names))
 }
@@ -200,6 +230,12 @@ struct Writer<'n> {
     symbols: Cache,
     tally: Tally,
     buffer: Vec<u8>,
+    /// Written once it holds so many bytes.
+    full: usize,
+    /// Frames of it whose texts are not made yet.
+    late: Late,
+    /// The ends of lines of text.
+    tails: Tails,
     /// The text of one frame.
     frame: Vec<u8>,
     /// The texts of one stack, and where each ends.
@@ -219,35 +255,23 @@ impl Writer<'_> {
     ) -> io::Result<()> {
         self.tally.sample();
         match self.options.format {
-            Format::Text => self.text(located, session),
+            Format::Text => self.text(located, session, out)?,
             Format::Json => self.json(located, session),
-            Format::Folded => self.folded(located, session)?,
+            Format::Folded => self.folded(located, session, out)?,
         }
-        if self.buffer.len() >= FULL {
-            out.write_all(&self.buffer)?;
-            self.buffer.clear();
+        if self.buffer.len() >= self.full {
+            self.write(session, out)?;
         }
         Ok(())
-    }
-
-    fn text(&mut self, located: &Located<'_>, session: &Session) {
-        let fields = self.options.fields;
-        let chain = located.sample.chain.is_some();
-        text::start(&mut self.buffer, located, &fields, self.named, chain);
-        if fields.ip {
-            self.buffer.push(if chain { b'\n' } else { b' ' });
-            for (ip, place) in located.frames(self.options.max_stack) {
-                self.append(ip, place, !chain, located, session);
-            }
-        }
-        self.buffer.push(b'\n');
     }
 
     fn json(&mut self, located: &Located<'_>, session: &Session) {
         let sample = &located.sample;
         self.buffer.extend_from_slice(b"{\"comm\":");
         match located.comm() {
-            Some(comm) => json::string(&mut self.buffer, comm),
+            Some(comm) => {
+                (self.options.json_string)(&mut self.buffer, comm);
+            }
             None => self.buffer.extend_from_slice(b"null"),
         }
         let buffer = &mut self.buffer;
@@ -260,11 +284,14 @@ impl Writer<'_> {
             let _ = write!(buffer, ",\"time_ns\":{time}");
         }
         let _ = write!(buffer, ",\"period\":{},\"event\":", sample.period);
-        json::string(buffer, located.event().map_or(b"", |event| event.name.as_bytes()));
+        (self.options.json_string)(
+            buffer,
+            located.event().map_or(b"", |event| event.name.as_bytes()),
+        );
         buffer.extend_from_slice(b",\"frames\":[");
         let before = self.buffer.len();
         for (ip, place) in located.frames(self.options.max_stack) {
-            self.append(ip, place, false, located, session);
+            self.append(ip, place, false, session);
         }
         // Each frame ends in a comma.
         if self.buffer.len() > before {
@@ -273,12 +300,17 @@ impl Writer<'_> {
         self.buffer.extend_from_slice(b"]}\n");
     }
 
-    fn folded(&mut self, located: &Located<'_>, session: &Session) -> io::Result<()> {
+    fn folded(
+        &mut self,
+        located: &Located<'_>,
+        session: &Session,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         // Frames come innermost first and go out the other way round.
         let whole = std::mem::take(&mut self.buffer);
         self.ends.clear();
         for (ip, place) in located.frames(self.options.max_stack) {
-            self.append(ip, place, false, located, session);
+            self.append(ip, place, false, session);
             self.ends.push(self.buffer.len());
         }
         let frames = std::mem::replace(&mut self.buffer, whole);
@@ -295,19 +327,12 @@ impl Writer<'_> {
             self.stack.push(b';');
             self.stack.extend_from_slice(frames.get(start..end).unwrap_or(&[]));
         }
-        self.folded.add(&self.stack, &mut self.buffer)
+        self.folded.add(&self.stack, out)
     }
 
     /// Appends the text of one address, from the cache if it is there.
     #[inline]
-    fn append(
-        &mut self,
-        ip: u64,
-        place: Option<Place>,
-        alone: bool,
-        located: &Located<'_>,
-        session: &Session,
-    ) {
+    fn append(&mut self, ip: u64, place: Option<Place>, alone: bool, session: &Session) {
         let key = key_of(ip, place, alone);
         let dso = place.map(|place| place.dso);
         if let Some((text, outcome)) = self.cache.find(key) {
@@ -317,7 +342,7 @@ impl Writer<'_> {
         }
         let mut frame = std::mem::take(&mut self.frame);
         frame.clear();
-        let reason = self.frame(&mut frame, ip, place, alone, located, session);
+        let reason = self.frame(&mut frame, ip, place, alone, false, session);
         let outcome = outcome(reason);
         self.cache.keep(key, &frame, outcome);
         self.buffer.extend_from_slice(&frame);
@@ -325,7 +350,8 @@ impl Writer<'_> {
         self.frame = frame;
     }
 
-    /// Writes the text of one address; says why it has no name.
+    /// Writes the text of one address, or only what is `bare` of address and DSO; says why it
+    /// has no name.
     #[cold]
     fn frame(
         &mut self,
@@ -333,10 +359,10 @@ impl Writer<'_> {
         ip: u64,
         place: Option<Place>,
         alone: bool,
-        located: &Located<'_>,
+        bare: bool,
         session: &Session,
     ) -> Option<Reason> {
-        let dso = place.and_then(|place| located.dso(place.dso));
+        let dso = place.and_then(|place| session.dsos().get(place.dso.number()));
         let answer = match (place, dso) {
             (Some(place), Some(dso)) => self.names.find(place, dso, session),
             _ => Answer::Unknown(Reason::Unmapped),
@@ -346,11 +372,8 @@ impl Writer<'_> {
             options: &self.options,
             spelling: &mut self.spelling,
             alone,
-            // perf shows where in the file an address of a file is.
-            address: match (place, dso) {
-                (Some(place), Some(dso)) if !alone && is_of_user(dso) => place.address,
-                _ => ip,
-            },
+            bare,
+            address: shown(ip, place, dso, alone),
             ip,
             place,
             dso: dso.map_or(b"[unknown]", |dso| &dso.name),
@@ -365,16 +388,19 @@ impl Writer<'_> {
                     Key { address: symbol.id().into(), owner: key_of(ip, place, false).owner };
                 if let Some((name, _)) = self.symbols.find(key) {
                     shape.function(name, symbol.offset(), &inlined);
+                    self.symbols.hit();
                 } else {
                     let mut name = Vec::new();
                     shape.spelling.symbol(&symbol, index, versions, &mut name);
                     shape.function(&name, symbol.offset(), &inlined);
-                    self.symbols.keep(key, &name, 0);
+                    if self.symbols.is_worth_it() {
+                        self.symbols.keep(key, &name, 0);
+                    }
                 }
                 None
             }
             Answer::Whole(address) => {
-                let start = located.kernel_start(ip).unwrap_or(address);
+                let start = session.kernel_start(ip).unwrap_or(address);
                 let name: &[u8] = dso.map_or(&[], |dso| &dso.name);
                 shape.function(name, address.wrapping_sub(start), &[]);
                 None
@@ -384,6 +410,14 @@ impl Writer<'_> {
                 Some(reason)
             }
         }
+    }
+}
+
+/// The address that is shown: perf shows where in the file an address of a file is.
+fn shown(ip: u64, place: Option<Place>, dso: Option<&crate::Dso>, alone: bool) -> u64 {
+    match (place, dso) {
+        (Some(place), Some(dso)) if !alone && is_of_user(dso) => place.address,
+        _ => ip,
     }
 }
 

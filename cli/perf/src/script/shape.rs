@@ -1,7 +1,7 @@
 //! The text of one address, in each of the forms.
 //!
 //! In: an address, where it lies, what it is called. Out: bytes appended to a buffer.
-//! Made once per address while the cache holds it.
+//! Made once per address while a cache holds it.
 
 use std::borrow::Cow;
 use std::io::Write as _;
@@ -12,6 +12,7 @@ use crate::dsos::DsoId;
 use crate::names::{Reason, Spelling};
 use crate::session::Place;
 
+use super::tails::Tails;
 use super::{Format, ScriptOptions, json, text};
 
 /// The text of one address in the making.
@@ -20,6 +21,8 @@ pub(super) struct Shape<'s> {
     pub(super) options: &'s ScriptOptions,
     pub(super) spelling: &'s mut Spelling,
     pub(super) alone: bool,
+    /// Without the address in front and whose code it is behind.
+    pub(super) bare: bool,
     /// The address as shown.
     pub(super) address: u64,
     pub(super) ip: u64,
@@ -30,12 +33,10 @@ pub(super) struct Shape<'s> {
 impl<'s> Shape<'s> {
     fn start(&mut self) {
         match self.options.format {
-            Format::Text => {
-                if !self.alone {
-                    self.out.push(b'\t');
-                }
-                text::hex(self.out, self.address, 16);
-            }
+            Format::Text => match self.alone {
+                true => text::hex(self.out, self.address, 16),
+                false => text::address(self.out, self.address),
+            },
             Format::Json => {
                 self.out.extend_from_slice(b"{\"ip\":\"0x");
                 text::hex(self.out, self.ip, 0);
@@ -56,11 +57,13 @@ impl<'s> Shape<'s> {
             }
             return;
         }
+        let mut bare = self.bare;
         for name in inlined {
-            self.start();
+            if !std::mem::take(&mut bare) {
+                self.start();
+            }
             if self.options.format == Format::Json {
-                self.out.extend_from_slice(b",\"symbol\":");
-                json::string(self.out, name);
+                json::symbol(self.out, name, self.options.json_string);
                 self.out.extend_from_slice(b",\"inlined\":true},");
                 continue;
             }
@@ -70,8 +73,52 @@ impl<'s> Shape<'s> {
             }
             self.out.extend_from_slice(b" (inlined)\n");
         }
-        self.start();
+        if !bare {
+            self.start();
+        }
         self.named(name, Some(offset));
+    }
+
+    /// What was made bare, now with the rest.
+    pub(super) fn around(&mut self, name: &[u8], tails: &mut Tails) {
+        self.start();
+        self.out.extend_from_slice(name);
+        if self.alone {
+            return self.end();
+        }
+        let tail = tails.of(self.place, true, |tail| self.on(tail).end());
+        self.out.extend_from_slice(tail);
+    }
+
+    /// The line of text of an address without a name.
+    #[inline]
+    pub(super) fn nameless(&mut self, reason: Reason, tails: &mut Tails) {
+        if self.alone {
+            return self.unknown(reason);
+        }
+        self.start();
+        let tail = tails.of(self.place, false, |tail| {
+            let mut shape = self.on(tail);
+            shape.bare = true;
+            shape.unknown(reason);
+            shape.end();
+        });
+        self.out.extend_from_slice(tail);
+    }
+
+    /// The same on another buffer.
+    fn on<'o>(&'o mut self, out: &'o mut Vec<u8>) -> Shape<'o> {
+        Shape {
+            out,
+            options: self.options,
+            spelling: self.spelling,
+            alone: self.alone,
+            bare: self.bare,
+            address: self.address,
+            ip: self.ip,
+            place: self.place,
+            dso: self.dso,
+        }
     }
 
     fn named(&mut self, name: &[u8], offset: Option<u64>) {
@@ -87,11 +134,12 @@ impl<'s> Shape<'s> {
                         text::hex(self.out, offset, 0);
                     }
                 }
-                self.end();
+                if !self.bare {
+                    self.end();
+                }
             }
             Format::Json => {
-                self.out.extend_from_slice(b",\"symbol\":");
-                json::string(self.out, name);
+                json::symbol(self.out, name, self.options.json_string);
                 if let Some(offset) = offset {
                     let _ = write!(self.out, ",\"offset\":{offset}");
                 }
@@ -102,12 +150,14 @@ impl<'s> Shape<'s> {
     }
 
     pub(super) fn unknown(&mut self, reason: Reason) {
-        self.start();
+        if !self.bare {
+            self.start();
+        }
         match self.options.format {
             Format::Text => self.named(b"[unknown]", None),
             Format::Json => {
                 self.out.extend_from_slice(b",\"symbol\":null,\"reason\":");
-                json::string(self.out, reason.text().as_bytes());
+                (self.options.json_string)(self.out, reason.text().as_bytes());
                 self.end();
             }
             Format::Folded => {
@@ -128,8 +178,10 @@ impl<'s> Shape<'s> {
             Format::Text => {
                 if self.options.fields.dso {
                     self.out.extend_from_slice(b" (");
-                    let dso = self.dso_name();
-                    self.out.extend_from_slice(&dso);
+                    match self.place {
+                        Some(place) if place.dso == DsoId::JIT => map_name(self.out, place.pid),
+                        _ => self.out.extend_from_slice(self.dso),
+                    }
                     self.out.push(b')');
                 }
                 if !self.alone {
@@ -140,7 +192,7 @@ impl<'s> Shape<'s> {
                 self.out.extend_from_slice(b",\"dso\":");
                 if self.place.is_some() {
                     let dso = self.dso_name();
-                    json::string(self.out, &dso);
+                    (self.options.json_string)(self.out, &dso);
                     self.out.extend_from_slice(b",\"address\":\"0x");
                     text::hex(self.out, self.address, 0);
                     self.out.push(b'"');
@@ -156,7 +208,9 @@ impl<'s> Shape<'s> {
     fn dso_name(&self) -> Cow<'s, [u8]> {
         match self.place {
             Some(place) if place.dso == DsoId::JIT => {
-                Cow::Owned(format!("/tmp/perf-{}.map", place.pid).into_bytes())
+                let mut name = Vec::new();
+                map_name(&mut name, place.pid);
+                Cow::Owned(name)
             }
             _ => Cow::Borrowed(self.dso),
         }
@@ -173,6 +227,17 @@ impl<'s> Shape<'s> {
         };
         functions.map(spell).collect()
     }
+}
+
+/// The file that names the run-time code of a process.
+fn map_name(out: &mut Vec<u8>, pid: i32) {
+    out.extend_from_slice(b"/tmp/perf-");
+    match u64::try_from(pid) {
+        Ok(pid) => text::decimal(out, pid, 0, b' '),
+        // Writing to memory cannot fail.
+        Err(_) => drop(write!(out, "{pid}")),
+    }
+    out.extend_from_slice(b".map");
 }
 
 /// A name in a folded stack: `;` separates, and lines end.

@@ -104,20 +104,35 @@ impl Tally {
         self.sample = self.sample.saturating_add(1);
     }
 
+    /// Counts a frame and what became of it.
     #[inline]
     pub(super) fn frame(&mut self, dso: Option<DsoId>, outcome: u8) {
-        self.frames = self.frames.saturating_add(1);
-        let reason = usize::from(outcome).checked_sub(1);
-        if let Some(count) = reason.and_then(|reason| self.unknown.get_mut(reason)) {
+        self.late_frame(dso);
+        self.outcome(dso, outcome);
+    }
+
+    /// Counts what became of a frame.
+    #[inline]
+    pub(super) fn outcome(&mut self, dso: Option<DsoId>, outcome: u8) {
+        let Some(reason) = usize::from(outcome).checked_sub(1) else { return };
+        if let Some(count) = self.unknown.get_mut(reason) {
             *count = count.saturating_add(1);
         }
+        if let Some(one) = dso.and_then(|dso| self.dsos.get_mut(dso.number())) {
+            one.unknown = one.unknown.saturating_add(1);
+        }
+    }
+
+    /// Counts a frame of which it is not known yet whether it has a name.
+    #[inline]
+    pub(super) fn late_frame(&mut self, dso: Option<DsoId>) {
+        self.frames = self.frames.saturating_add(1);
         let Some(at) = dso.map(DsoId::number) else { return };
         if self.dsos.len() <= at {
             self.dsos.resize(at.saturating_add(1), One::default());
         }
         if let Some(one) = self.dsos.get_mut(at) {
             one.frames = one.frames.saturating_add(1);
-            one.unknown = one.unknown.saturating_add(u64::from(reason.is_some()));
             if one.last != self.sample {
                 one.last = self.sample;
                 one.samples = one.samples.saturating_add(1);
@@ -125,9 +140,11 @@ impl Tally {
         }
     }
 
-    /// Looks at how much memory there is.
-    pub(super) fn look(&mut self) {
-        self.peak = self.peak.max(anonymous::bytes());
+    /// Looks at how much anonymous memory there is.
+    pub(super) fn look(&mut self) -> u64 {
+        let now = anonymous::bytes();
+        self.peak = self.peak.max(now);
+        now
     }
 
     pub(super) fn finish(mut self, session: &crate::Session, names: &Names) -> Summary {
