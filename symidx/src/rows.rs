@@ -124,7 +124,7 @@ impl<'a> View<'a> {
             match node.parent {
                 Some((parent, _)) => at = parent,
                 None => {
-                    let name = self.function(node.function)?.name;
+                    let name = self.function(node.stated)?.name;
                     return Ok((!name.is_empty()).then_some(name));
                 }
             }
