@@ -67,6 +67,8 @@ pub(crate) struct Node {
     pub(crate) parent: Option<(u32, Place)>,
     /// A root whose function has the name of the symbols that cover its rows.
     pub(crate) is_symbol: bool,
+    /// Index of its function as debug information names it.
+    pub(crate) stated: u32,
     /// Offset of the first byte behind it.
     pub(crate) end: usize,
 }
@@ -284,7 +286,10 @@ impl<'a> View<'a> {
         let mut end = index(at).checked_add(used)?.checked_add(1)?;
         if link == 0 {
             let is_symbol = line == ROOT_IS_SYMBOL;
-            return Some(Node { function, parent: None, is_symbol, end });
+            // Then a column is the other name's function, counted from 1.
+            let other = if is_symbol { column.checked_sub(1) } else { None };
+            let stated = other.unwrap_or(function);
+            return Some(Node { function, parent: None, is_symbol, stated, end });
         }
         let file = match link & LINK_FILE {
             0 => OF_FUNCTION,
@@ -301,7 +306,8 @@ impl<'a> View<'a> {
         let base_mask = mask_if(line != 0);
         let line = unzigzag(line.saturating_sub(1));
         let call = Place { file, column, line, base_mask };
-        Some(Node { function, parent: Some((parent, call)), is_symbol: false, end })
+        let parent = Some((parent, call));
+        Some(Node { function, parent, is_symbol: false, stated: function, end })
     }
 
     /// A function of the functions section.

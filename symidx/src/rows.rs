@@ -62,11 +62,13 @@ impl Index<'_> {
     ///
     /// ```
     /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let mut bytes = 0; // of code from line 6
     /// for row in index.line_rows() {
     ///     let row = row?;
     ///     let frame = index.frames(symidx::Svma(row.start))?.next().unwrap()?;
     ///     bytes += if frame.line() == Some(6) { row.size } else { 0 };
     /// }
+    /// assert!(bytes > 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
@@ -124,7 +126,7 @@ impl<'a> View<'a> {
             match node.parent {
                 Some((parent, _)) => at = parent,
                 None => {
-                    let name = self.function(node.function)?.name;
+                    let name = self.function(node.stated)?.name;
                     return Ok((!name.is_empty()).then_some(name));
                 }
             }

@@ -277,4 +277,17 @@ fn an_index_whose_roots_do_not_name_the_symbol_answers_as_today() {
     older.verify().unwrap();
     let today = std::fs::read_to_string(golden.join("lines.txt")).unwrap();
     assert_eq!(dump(&older), today);
+    let today = std::fs::read(golden.join("lines.symidx")).unwrap();
+    let today = Index::from_bytes(&today).unwrap();
+    for address in support::borders(&today, 4096).into_iter().map(Svma) {
+        let stated = |index: &Index<'_>| {
+            let name = index.stated_function(address).unwrap();
+            name.map(|name| name.to_string())
+        };
+        assert_eq!(stated(&older), stated(&today), "{address}");
+    }
+    // Where the symbol is another, debug information's name is still told.
+    let cold = today.stated_function(Svma(0x40018c)).unwrap().unwrap();
+    assert_eq!(cold, "_start");
+    assert_eq!(today.lookup(Svma(0x40018c)).unwrap().unwrap().name(), "_start.cold");
 }

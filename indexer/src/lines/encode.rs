@@ -180,6 +180,8 @@ struct Root {
     number: u32,
     /// Every symbol that covers a part of the piece has the name it has there.
     is_symbol: bool,
+    /// Its number with DWARF's name, where that is another.
+    stated: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -411,8 +413,14 @@ impl<'a, 'data> Encoder<'a, 'data> {
         match caller {
             None => {
                 let is_symbol = root.is_symbol && root.function == node.function;
-                let number = if is_symbol { root.number } else { written.number };
-                put_node(out, [number, 0, if is_symbol { ROOT_IS_SYMBOL } else { 0 }, 0], None);
+                let fields = match (is_symbol, root.stated) {
+                    (false, _) => [written.number, 0, 0, 0],
+                    (true, None) => [root.number, 0, ROOT_IS_SYMBOL, 0],
+                    (true, Some(stated)) => {
+                        [root.number, 0, ROOT_IS_SYMBOL, stated.saturating_add(1)]
+                    }
+                };
+                put_node(out, fields, None);
             }
             Some((parent, caller)) => {
                 let file = (node.call_file != caller.file).then_some(node.call_file);
@@ -428,34 +436,24 @@ impl<'a, 'data> Encoder<'a, 'data> {
     }
 
     /// The function of a piece, which its symbol may know by another name than
-    /// DWARF does: then it is written with that, as this is what readers are told.
+    /// DWARF does: then it is written with that too, as this is what readers are told.
     fn root(&mut self, function: u32, symbol: Option<(&'data [u8], bool)>) -> Root {
         let at = usize::try_from(function).unwrap_or(usize::MAX);
         let number = self.functions.get(at).map_or(NONE, |written| written.number);
         let known = self.lines.functions.get(at).filter(|_| number != NONE);
-        let (Some((symbol, whole)), Some((known, uses))) = (symbol, known) else {
-            return Root { function, number, is_symbol: false };
+        let (Some((symbol, whole)), Some((known, _))) = (symbol, known) else {
+            return Root { function, number, is_symbol: false, stated: None };
         };
-        if symbol.is_empty() || symbol == known.name {
-            return Root { function, number, is_symbol: true };
-        }
-        if !whole {
-            return Root { function, number, is_symbol: false };
+        let same = symbol.is_empty() || symbol == known.name;
+        if same || !whole {
+            return Root { function, number, is_symbol: same, stated: None };
         }
         let next = u32::try_from(self.out.function_names.len()).unwrap_or(NONE);
-        let number = match *uses {
-            // Nobody else has it.
-            1 => number,
-            _ => *self.renamed.entry((function, symbol)).or_insert(next),
-        };
-        if number == next {
+        let renamed = *self.renamed.entry((function, symbol)).or_insert(next);
+        if renamed == next {
             self.out.function_names.push(symbol);
-        } else if let Some(name) =
-            usize::try_from(number).ok().and_then(|at| self.out.function_names.get_mut(at))
-        {
-            *name = symbol;
         }
-        Root { function, number, is_symbol: true }
+        Root { function, number: renamed, is_symbol: true, stated: Some(number) }
     }
 
     /// The function as written; one without name, file and line when its DIE

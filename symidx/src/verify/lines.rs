@@ -217,7 +217,8 @@ impl View<'_> {
                 };
                 let node = self.node(at).map_err(|_| wrong)?;
                 steps = steps.saturating_add(1);
-                if index(node.function) >= self.functions.len() || steps > MAX_FRAMES {
+                let function = index(node.function.max(node.stated));
+                if function >= self.functions.len() || steps > MAX_FRAMES {
                     return Err(wrong);
                 }
                 let Some((parent, call)) = node.parent else { break };
