@@ -128,9 +128,15 @@ fn each_reason_is_told() {
 #[test]
 fn an_index_of_another_build_is_refused_wherever_it_is() {
     let directory = tempfile::tempdir().unwrap();
-    // A copy of libc with an index of something else beside it.
+    // A copy of libc with an index of something else beside it, and with a build-id of its
+    // own: the user's cache may well have one of libc.
     let copy = directory.path().join("libc-copy.so");
-    std::fs::copy(libc_path(), &copy).unwrap();
+    let modules = Modules::capture();
+    let id = modules.find(in_libc(c"qsort")).unwrap().module().id().unwrap().as_bytes().to_vec();
+    let mut bytes = std::fs::read(libc_path()).unwrap();
+    let at = bytes.windows(id.len()).position(|window| window == id).unwrap();
+    bytes[at] ^= 0xff;
+    std::fs::write(&copy, bytes).unwrap();
     build(&std::env::current_exe().unwrap(), &directory.path().join("libc-copy.so.symidx"));
     let text = format!("10000-20000 r-xp 00000000 00:00 0 {}\n", copy.display());
     let mut resolver =
