@@ -14,7 +14,7 @@ use symidx::{Corrupt, Kind, Match, Symbol};
 use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Taken};
 use crate::text::{Hex, Object, bytes_of, decimal, hex, plain};
 use crate::ui::Ui;
 
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &DumpArgs, ui: Ui) -> Result<u8, Failure> {
         read: &args.read,
         store: args.store.as_deref(),
         in_caches: false,
-        copied: false,
+        taken: Taken::Mapped,
     };
     let index = source::open(source, ui)?;
     let broken = |error: Corrupt| Failure::file(&args.file, error);

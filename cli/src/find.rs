@@ -14,7 +14,7 @@ use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;
 use crate::shown::Shown;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Taken};
 use crate::text::{Hex, Object, bytes_of, decimal, hex, plain};
 use crate::ui::Ui;
 
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &FindArgs, ui: Ui) -> Result<u8, Failure> {
         read: &args.read,
         store: args.store.as_deref(),
         in_caches: false,
-        copied: false,
+        taken: Taken::Sparse,
     };
     let index = source::open(source, ui)?;
     let mut output = Output::default();

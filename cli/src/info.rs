@@ -13,7 +13,7 @@ use symidx_indexer::hex;
 use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Taken};
 use crate::text::{self, Hex, Object, bytes_of, grouped, plain};
 use crate::ui::Ui;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &InfoArgs, ui: Ui) -> Result<u8, Failure> {
         read: &args.read,
         store: args.store.as_deref(),
         in_caches: false,
-        copied: false,
+        taken: Taken::Mapped,
     };
     let index = source::open(source, ui)?;
     let facts = Facts::gather(&index).map_err(|error| Failure::file(&args.file, error))?;

@@ -32,9 +32,30 @@ pub(crate) struct Source<'a> {
     pub(crate) store: Option<&'a Path>,
     /// Also in the directories of `$SYMIDX_PATH` and in the user's cache.
     pub(crate) in_caches: bool,
-    /// The file is in the hands of somebody else, who may cut short at any time
-    /// what lies there: its index is copied, not mapped.
-    pub(crate) copied: bool,
+    /// How its index is opened.
+    pub(crate) taken: Taken,
+}
+
+/// How an index is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// Mapped, for many questions.
+    Mapped,
+    /// Mapped, for few.
+    Sparse,
+    /// Copied: the file is in the hands of somebody else, who may cut short at any time
+    /// what lies there.
+    Copied,
+}
+
+impl Taken {
+    fn open(self, path: &Path) -> Result<Index<'static>, Failure> {
+        match self {
+            Self::Mapped => map(path),
+            Self::Sparse => map_sparse(path),
+            Self::Copied => copy(path),
+        }
+    }
 }
 
 impl Source<'_> {
@@ -55,8 +76,7 @@ pub(crate) fn caches() -> Vec<PathBuf> {
 /// Opens an index for the file.
 pub(crate) fn open(source: Source<'_>, ui: Ui) -> Result<Index<'static>, Failure> {
     match is_index(source.file)? {
-        true if source.copied => copy(source.file),
-        true => map(source.file),
+        true => source.taken.open(source.file),
         false => open_binary(source, ui),
     }
 }
@@ -68,6 +88,12 @@ pub(crate) fn map(path: &Path) -> Result<Index<'static>, Failure> {
     // short-lived process at worst.
     #[allow(unsafe_code)]
     unsafe { Index::map(path) }.map_err(|error| Failure::file(path, error))
+}
+
+fn map_sparse(path: &Path) -> Result<Index<'static>, Failure> {
+    // SAFETY: as above.
+    #[allow(unsafe_code)]
+    unsafe { Index::map_sparse(path) }.map_err(|error| Failure::file(path, error))
 }
 
 /// A larger index is not copied: a file may seem larger than any memory.
@@ -159,7 +185,11 @@ fn fresh_index(
     let beside = candidates.len();
     candidates.extend(stores.iter().map(|directory| binary.store_path(directory)));
     for (at, candidate) in candidates.into_iter().enumerate() {
-        let opened = if source.copied && at < beside { copy(&candidate) } else { map(&candidate) };
+        // Stores are the user's own.
+        let opened = match source.taken {
+            Taken::Copied if at >= beside => map(&candidate),
+            taken => taken.open(&candidate),
+        };
         let index = match opened {
             Ok(index) => index,
             Err(_) if !candidate.exists() => continue,
@@ -300,7 +330,8 @@ mod tests {
         for file in [&binary, &index] {
             symidx_indexer::build_file(&binary, &index, &BuildOptions::default()).unwrap();
             let read = ReadArgs::default();
-            let source = Source { file, read: &read, store: None, in_caches: false, copied: true };
+            let source =
+                Source { file, read: &read, store: None, in_caches: false, taken: Taken::Copied };
             let opened = open(source, ui).unwrap();
             File::options().write(true).open(&index).unwrap().set_len(0).unwrap();
             let mut names = 0;

@@ -24,7 +24,7 @@ use crate::sys::Held;
 /// |---|---|
 /// | open bytes at hand | [`Index::from_bytes`] |
 /// | open a file, copied to memory | [`Index::read`] |
-/// | open a file, mapped | [`Index::map`] |
+/// | open a file, mapped | [`Index::map`]; for one address `Index::map_sparse` |
 /// | address → symbol | [`Index::lookup`] |
 /// | return address → symbol | [`Index::lookup_return`] |
 /// | file offset → symbol | [`Index::lookup_offset`] |

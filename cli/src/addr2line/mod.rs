@@ -23,7 +23,7 @@ use symidx_indexer::model::Store;
 use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Taken};
 use crate::ui::Ui;
 
 use answer::Writer;
@@ -127,7 +127,8 @@ fn flush(output: &mut Output) -> Result<(), String> {
 fn run(options: &Options) -> Result<(), String> {
     let file = options.file.as_deref().unwrap_or(OsStr::new("a.out"));
     let target = options.target.as_deref().filter(|target| !options::is_target(target));
-    let index = open(Path::new(file), target)?;
+    let taken = if options.asked.is_empty() { Taken::Mapped } else { Taken::Sparse };
+    let index = open(Path::new(file), taken, target)?;
     let store = Store::new();
     let binary = Binary::new(Path::new(file), &store);
     let mut nowhere = false;
@@ -172,7 +173,11 @@ fn run(options: &Options) -> Result<(), String> {
 
 /// Opens the index of a file, with GNU's words when there is none to be had,
 /// or when it is to be of a format that does not exist.
-fn open(file: &Path, unknown_target: Option<&OsStr>) -> Result<Index<'static>, String> {
+fn open(
+    file: &Path,
+    taken: Taken,
+    unknown_target: Option<&OsStr>,
+) -> Result<Index<'static>, String> {
     let name = file.display();
     match file.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -190,7 +195,7 @@ fn open(file: &Path, unknown_target: Option<&OsStr>) -> Result<Index<'static>, S
         Ok(_) => {}
     }
     let read = ReadArgs::default();
-    let source = Source { file, read: &read, store: None, in_caches: false, copied: false };
+    let source = Source { file, read: &read, store: None, in_caches: false, taken };
     source::open(source, Ui::new(true, ColorChoice::Never)).map_err(|failure| {
         let mut start = [0; 8];
         let known = std::fs::File::open(file)

@@ -19,7 +19,7 @@ use super::modules;
 use super::query::Query;
 use crate::failure::{Failure, exit};
 use crate::frames::Want;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Taken};
 use crate::text::{bytes_of, os_str};
 use crate::ui::Ui;
 
@@ -57,7 +57,8 @@ impl Kernel {
     pub(super) fn open(args: &LookupArgs, ui: Ui) -> Result<Self, Failure> {
         let file = args.kallsyms.as_deref().unwrap_or(Path::new(running::KALLSYMS));
         let store = args.store.as_deref();
-        let source = Source { file, read: &args.read, store, in_caches: true, copied: false };
+        let source =
+            Source { file, read: &args.read, store, in_caches: true, taken: Taken::Mapped };
         let kallsyms = source::open(source, ui)?;
         let vmlinux = match &args.vmlinux {
             Some(path) => Some(Vmlinux::open(path, &kallsyms, args, ui)?),
@@ -153,7 +154,7 @@ impl Kernel {
             read: &self.args.read,
             store,
             in_caches: true,
-            copied: false,
+            taken: Taken::Mapped,
         };
         let stored = id.as_deref().and_then(|id| in_stores(&source.stores(), id));
         let (path, index) = match stored {
@@ -182,7 +183,8 @@ impl Vmlinux {
     /// The image that the user names: it has to be the right one.
     fn open(path: &Path, kallsyms: &Index<'_>, args: &LookupArgs, ui: Ui) -> Result<Self, Failure> {
         let store = args.store.as_deref();
-        let source = Source { file: path, read: &args.read, store, in_caches: true, copied: false };
+        let source =
+            Source { file: path, read: &args.read, store, in_caches: true, taken: Taken::Mapped };
         let index = source::open(source, ui)?;
         if let (Some(expected), Some(found)) = (kallsyms.build_id(), index.build_id())
             && expected != found

@@ -23,7 +23,7 @@ use crate::failure::{Failure, exit};
 use crate::frames::Want;
 use crate::options::{ReadArgs, address_option, bias_option};
 use crate::output::Output;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Taken};
 use crate::ui::Ui;
 
 use answer::{Manner, Writer};
@@ -155,6 +155,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
         }
         (file, _) => file.as_ref().map(PathBuf::from),
     };
+    let few = !addresses.is_empty() && addresses.iter().all(|address| address != "-");
     let module = file.as_ref().map_or_else(String::new, |file| file.display().to_string());
     let space = match file {
         Some(file) => {
@@ -163,7 +164,7 @@ pub(crate) fn run(args: LookupArgs, ui: Ui) -> Result<u8, Failure> {
                 read: &args.read,
                 store: args.store.as_deref(),
                 in_caches: false,
-                copied: false,
+                taken: if few { Taken::Sparse } else { Taken::Mapped },
             };
             let index = source::open(source, ui)?;
             Space::Image(Box::new(Image::new(

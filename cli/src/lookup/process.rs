@@ -18,7 +18,7 @@ use super::kernel::Kernel;
 use super::query::Query;
 use crate::failure::Failure;
 use crate::frames::Want;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Taken};
 use crate::ui::Ui;
 
 /// The upper half of all addresses is the kernel's.
@@ -162,9 +162,12 @@ impl Process {
         {
             return Ok(index);
         }
-        let copied = self.live.as_ref().is_some_and(|live| live.store.is_read());
+        let taken = match &self.live {
+            Some(live) if live.store.is_read() => Taken::Copied,
+            _ => Taken::Mapped,
+        };
         let store = self.args.store.as_deref();
-        let source = Source { file, read, store, in_caches: false, copied };
+        let source = Source { file, read, store, in_caches: false, taken };
         source::open(source, self.ui).map_err(|failure| failure.to_string())
     }
 }

@@ -12,7 +12,7 @@ use symidx_indexer::model;
 use symidx_pprof::MappingInfo;
 
 use crate::pprof::PprofArgs;
-use crate::source::{self, Source};
+use crate::source::{self, Source, Taken};
 use crate::ui::Ui;
 
 /// A file that stands for what a profile names.
@@ -114,7 +114,8 @@ impl<'a> Opener<'a> {
             same_build(file, id, found)?;
         }
         let store = self.args.store.as_deref();
-        let source = Source { file, read: &self.args.read, store, in_caches: true, copied: false };
+        let source =
+            Source { file, read: &self.args.read, store, in_caches: true, taken: Taken::Mapped };
         let index = source::open(source, self.ui).map_err(|failure| failure.to_string())?;
         match id {
             Some(id) => same_build(file, id, Id::of(&index))?,

@@ -230,7 +230,11 @@ impl<'data> Normalised<'data> {
     /// several names. Nothing covers anything: an empty name. `section` is that
     /// of a relocatable file, else `NONE`.
     #[must_use]
-    pub fn name_of_range(&self, section: u32, range: Range<u64>) -> Option<(&'data [u8], bool)> {
+    pub(crate) fn name_of_range(
+        &self,
+        section: u32,
+        range: Range<u64>,
+    ) -> Option<(&'data [u8], bool)> {
         let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let key = |space: &Space| (space.section.unwrap_or(u32::MAX), space.start);
         let after = self.spaces.partition_point(|space| key(space) <= (section, range.start));

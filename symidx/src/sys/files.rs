@@ -24,6 +24,9 @@ pub(crate) enum Owner {
     /// A mapped file.
     #[cfg(feature = "mmap")]
     Map { map: memmap2::Mmap },
+    /// A mapped file of which only what is touched is resident.
+    #[cfg(all(feature = "process", target_os = "linux"))]
+    Sparse { map: super::sparse::Sparse },
 }
 
 impl std::fmt::Debug for Owner {
@@ -33,6 +36,8 @@ impl std::fmt::Debug for Owner {
             Self::Heap { .. } => "owned",
             #[cfg(feature = "mmap")]
             Self::Map { .. } => "mapped",
+            #[cfg(all(feature = "process", target_os = "linux"))]
+            Self::Sparse { .. } => "mapped",
         })
     }
 }
@@ -74,6 +79,10 @@ impl Index<'_> {
     /// ```
     #[cfg(feature = "mmap")]
     pub fn release(&self) {
+        #[cfg(all(feature = "process", target_os = "linux"))]
+        if let Owner::Sparse { map } = &self._owner {
+            map.release();
+        }
         #[cfg(unix)]
         if let Owner::Map { map } = &self._owner {
             // SAFETY: the map is of a file, shared and never written: pages
@@ -154,6 +163,44 @@ impl Index<'static> {
         // SAFETY: the caller promises that the file does not change.
         let map = unsafe { memmap2::Mmap::map(&file) }?;
         Self::from_map(map)
+    }
+
+    /// As [`Index::map`], for a process that asks little and ends, such as a command for
+    /// one address: no more is resident than what is touched, in steps of 64 KiB at most,
+    /// where Linux otherwise maps as much at once as the page cache holds in one piece
+    /// (2 MiB of an index just written). Many lookups are slower than with [`Index::map`],
+    /// for more faults and smaller pages. The same as that elsewhere than on Linux.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    ///
+    /// # Safety
+    /// As for [`Index::map`].
+    ///
+    /// ```
+    /// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx");
+    /// // SAFETY: the file is replaced by rename only.
+    /// let index = unsafe { symidx::Index::map_sparse(path) }?;
+    /// assert_eq!(index.lookup(symidx::Svma(0x4001a8))?.unwrap().name(), "outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(all(feature = "process", unix))]
+    #[allow(unsafe_code)]
+    pub unsafe fn map_sparse(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        #[cfg(target_os = "linux")]
+        {
+            let file = std::fs::File::open(path)?;
+            // SAFETY: the caller promises that the file does not change.
+            let map = unsafe { super::sparse::Sparse::map(&file) }?;
+            // SAFETY: as in `from_map`: the bytes stay where they are until `map` drops.
+            let view = View::open(unsafe { detach(map.bytes()) })?;
+            Ok(Self { view: Held::new(view), _owner: Owner::Sparse { map } })
+        }
+        // SAFETY: the caller's promise is the same.
+        #[cfg(not(target_os = "linux"))]
+        unsafe {
+            Self::map(path)
+        }
     }
 
     #[cfg(feature = "mmap")]

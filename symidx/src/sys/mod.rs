@@ -3,7 +3,7 @@
 //!
 //! [`Held`] wraps the view of every index; `files` holds the bytes of indexes
 //! that own them; `loader` asks `dl_iterate_phdr`, `dyld` the loader of macOS;
-//! `open` opens files without heap.
+//! `open` opens files without heap; `sparse` maps one with little of it resident.
 //! Nothing here reads an index.
 
 use core::mem::MaybeUninit;
@@ -17,6 +17,8 @@ mod files;
 pub(crate) mod loader;
 #[cfg(all(feature = "process", unix))]
 pub(crate) mod open;
+#[cfg(all(feature = "process", target_os = "linux"))]
+mod sparse;
 #[cfg(all(feature = "process", unix))]
 pub(crate) use files::Access;
 #[cfg(feature = "std")]
