@@ -382,8 +382,6 @@ fn a_stripped_copy_is_served_by_the_index_of_its_original() {
     assert!(stdout(&info).contains(&symbols.to_string()));
 }
 
-/// A walk over a system meets files without symbols and other files of one
-/// build: they are passed over with a word, and the walk succeeds.
 /// An index with the lines of a debug file is replaced by one without them only
 /// when somebody is told: the next build may just have forgotten an option.
 #[test]
@@ -425,6 +423,8 @@ fn lines_that_a_build_loses_are_told_of() {
     assert_eq!(build(&[]), "");
 }
 
+/// A walk over a system meets files without symbols and other files of one
+/// build: they are passed over with a word, and the walk succeeds.
 #[test]
 fn what_a_walk_cannot_use_is_no_failure() {
     let directory = tempfile::tempdir().unwrap();

@@ -17,13 +17,14 @@ pub(super) fn dump(
     broken: impl Fn(Corrupt) -> Failure,
 ) -> Result<(), Failure> {
     let mut output = Output::default();
+    let sections = sections(index).map_err(&broken)?;
     for row in index.line_rows() {
         let row = row.map_err(&broken)?;
         let chain = chain(index, &row).map_err(&broken)?;
         if let Some(damage) = chain.damage {
             return Err(broken(damage));
         }
-        let section = section(index, &row).map_err(&broken)?;
+        let section = section(&sections, &row);
         match json {
             true => row_json(output.buffer(), &row, section, &chain.frames),
             false => row_text(output.buffer(), &row, section, &chain.frames),
@@ -42,16 +43,18 @@ fn chain<'i>(index: &'i Index<'_>, row: &LineRow) -> Result<Chain<'i>, Corrupt> 
     Ok(Chain::new(index, Ok(frames), symbol.as_ref(), Want { inlines: true, display: false }))
 }
 
-/// The name of the section that a relocatable file's row is in.
-fn section<'i>(index: &'i Index<'_>, row: &LineRow) -> Result<Option<&'i [u8]>, Corrupt> {
-    let Some(wanted) = row.section else { return Ok(None) };
-    for section in index.sections() {
-        let section = section?;
-        if section.id() == wanted {
-            return Ok(Some(bytes_of(section.name())));
-        }
+/// The name of every section of a relocatable file, by [`symidx::ImageSectionId`]: there
+/// may be as many of them as functions, so none is looked for row by row.
+fn sections<'i>(index: &'i Index<'_>) -> Result<Vec<&'i [u8]>, Corrupt> {
+    if !index.is_relocatable() {
+        return Ok(Vec::new());
     }
-    Ok(None)
+    index.sections().map(|section| Ok(bytes_of(section?.name()))).collect()
+}
+
+/// The name of the section that a row's address is an offset in.
+fn section<'i>(names: &[&'i [u8]], row: &LineRow) -> Option<&'i [u8]> {
+    names.get(usize::try_from(row.section?.0).ok()?).copied()
 }
 
 /// `0x401174 6 inner at a.c:2:75`, and below it, indented, what it was inlined into.

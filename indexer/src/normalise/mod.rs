@@ -227,8 +227,9 @@ impl<'data> Normalised<'data> {
 
     /// The one primary name of the symbols that answer for the addresses of
     /// `range`, and whether they answer for all of them; `None` when there are
-    /// several names. Nothing covers anything: an empty name. `section` is that
-    /// of a relocatable file, else `NONE`.
+    /// several names, or more than `MOST_PIECES` pieces of code to look at.
+    /// Nothing covers anything: an empty name. `section` is that of a relocatable file,
+    /// else `NONE`.
     #[must_use]
     pub(crate) fn name_of_range(
         &self,
@@ -237,12 +238,13 @@ impl<'data> Normalised<'data> {
     ) -> Option<(&'data [u8], bool)> {
         let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
         let key = |space: &Space| (space.section.unwrap_or(u32::MAX), space.start);
+        let of_section = self.spaces.partition_point(|space| key(space).0 < section);
         let after = self.spaces.partition_point(|space| key(space) <= (section, range.start));
-        let spaces = self.spaces.get(after.saturating_sub(1)..).unwrap_or(&[]);
-        // The first may be of the section before.
-        let spaces = spaces.iter().filter(|space| key(space).0 == section);
-        let spaces = spaces.take_while(|space| space.start < range.end);
+        let first = after.saturating_sub(1).max(of_section);
+        let spaces = self.spaces.get(first..).unwrap_or(&[]).iter();
+        let spaces = spaces.take_while(|space| key(space) < (section, range.end));
         let (mut name, mut covered): (Option<&[u8]>, u64) = (None, range.start);
+        let mut left = MOST_PIECES;
         for space in spaces {
             let pieces = place(space.pieces.start)..place(space.pieces.end);
             let pieces = self.pieces.get(pieces).unwrap_or(&[]);
@@ -251,6 +253,7 @@ impl<'data> Normalised<'data> {
             let pieces = pieces.get(first..).unwrap_or(&[]);
             for (i, piece) in pieces.iter().take_while(|piece| piece.start < range.end).enumerate()
             {
+                left = left.checked_sub(1)?;
                 let next = pieces.get(i.saturating_add(1)).map_or(u64::MAX, |next| next.start);
                 let Some(owner) = self.owners.get(place(piece.owner)) else { continue };
                 let start = piece.start.max(range.start);
@@ -315,6 +318,10 @@ impl<'data> Normalised<'data> {
         self.names.get(first..).and_then(|names| names.get(..count)).unwrap_or_default()
     }
 }
+
+/// Pieces that are asked for one name: functions of debug information may overlap
+/// without end, and each asks about all that it reaches over.
+const MOST_PIECES: usize = 64;
 
 /// More symbols than this are not read: indexes of names, owners and pieces
 /// stay far from the end of `u32`.

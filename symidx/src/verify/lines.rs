@@ -184,11 +184,10 @@ impl View<'_> {
             found.is_ok_and(|found| found.symbol().is_none_or(|s| s.name() == function.name))
         };
         let key = |region: &Region| (region.section.get(), region.base.get());
+        let of_section = self.regions.partition_point(|region| key(region).0 < section);
         let after = self.regions.partition_point(|region| key(region) <= (section, range.start));
-        let regions = self.regions.get(after.saturating_sub(1)..).unwrap_or(&[]);
-        // The first may be of the section before.
-        let regions = regions.iter().filter(|region| region.section.get() == section);
-        let regions = regions.take_while(|region| region.base.get() < range.end);
+        let regions = self.regions.get(after.saturating_sub(1).max(of_section)..).unwrap_or(&[]);
+        let regions = regions.iter().take_while(|region| key(region) < (section, range.end));
         // Answers change where records start, and where symbols end.
         let starts = regions.flat_map(|region| {
             let first = index(region.first.get());

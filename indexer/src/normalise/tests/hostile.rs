@@ -90,3 +90,40 @@ fn two_hundred_thousand_overlapping_sections_holes_and_starts() {
     timed("sections", &mut image);
     assert_eq!(image.report.warnings.len(), 1);
 }
+
+/// Functions of debug information that reach over each other ask for the name of
+/// everything behind them: 2 MB of ELF took four seconds, 20 MB seven minutes.
+#[test]
+fn ranges_over_two_hundred_thousand_symbols_of_one_name_are_asked_in_no_time() {
+    let mut image = image(vec![section(".text", 0, MANY)]);
+    image.symbols = symbols(|i| (i, 1));
+    let normalised = normalise(&mut image, NormaliseOptions::default());
+    let started = Instant::now();
+    for start in 0..MANY {
+        let found = normalised.name_of_range(u32::MAX, start..MANY);
+        let few = MANY - start <= super::super::MOST_PIECES as u64;
+        assert_eq!(found, few.then_some((&b"name"[..], true)), "{start}");
+    }
+    let took = started.elapsed();
+    assert!(took < LIMIT, "{took:?}");
+}
+
+/// `-ffunction-sections` makes a section for each function of a relocatable file:
+/// those of all other sections were looked at for each.
+#[test]
+fn ranges_in_sixty_thousand_sections_are_asked_in_no_time() {
+    let sections = 60_000;
+    let mut image = image((0..sections).map(|_| section(".text.f", 0, 16)).collect());
+    image.addresses = AddressKind::SectionOffset;
+    image.symbols = (0..sections).map(|i| in_section(i, func("name", 4, 8))).collect();
+    let normalised = normalise(&mut image, NormaliseOptions::default());
+    let started = Instant::now();
+    for section in 0..sections {
+        let name = |range| normalised.name_of_range(section, range);
+        assert_eq!(name(4..12), Some((&b"name"[..], true)));
+        assert_eq!(name(0..12), Some((&b"name"[..], false)));
+        assert_eq!(name(12..16), Some((&b""[..], false)));
+    }
+    let took = started.elapsed();
+    assert!(took < LIMIT, "{took:?}");
+}
