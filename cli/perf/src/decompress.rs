@@ -10,9 +10,11 @@ use crate::input::{HEADER, Head};
 
 /// Output taken at once: the largest record, and as much again.
 const BUFFER: usize = 128 * 1024;
-/// The window that is accepted, in bytes as a power of two: as much of the stream is held
-/// in memory. `perf record -z` has level 1, which needs 2^19; levels up to 12 need 2^22.
-pub(crate) const MAX_WINDOW_LOG: u32 = 22;
+/// The window that is accepted unless more is allowed: as much of the stream is held in
+/// memory. `perf record -z` has level 1, which needs 512 KiB; levels up to 16 need 4 MiB.
+pub(crate) const MAX_WINDOW: u64 = 4 << 20;
+/// What zstd can be allowed, in bytes as a power of two.
+const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=31;
 
 /// zstd's number for a window that is larger.
 const WINDOW_TOO_LARGE: usize = 16;
@@ -43,14 +45,18 @@ impl std::fmt::Debug for Decompressor {
 pub(crate) enum Broken {
     /// The stream is damaged.
     Damaged,
-    /// Its window is larger than [`MAX_WINDOW_LOG`].
+    /// Its window is larger than allowed.
     Window,
 }
 
 impl Decompressor {
-    pub(crate) fn new() -> Option<Self> {
+    /// Nothing yet, of a stream whose window is at most so many bytes, rounded down to a
+    /// power of two.
+    pub(crate) fn new(max_window: u64) -> Option<Self> {
         let mut context = DCtx::try_create()?;
-        context.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).ok()?;
+        let log = max_window.checked_ilog2().unwrap_or(0);
+        let log = log.clamp(*WINDOW_LOGS.start(), *WINDOW_LOGS.end());
+        context.set_parameter(DParameter::WindowLogMax(log)).ok()?;
         Some(Self { context, buffer: vec![0; BUFFER].into_boxed_slice(), used: 0, left: MOST_OUT })
     }
 
@@ -136,7 +142,7 @@ mod tests {
         let mut packed = vec![0; 1 << 16];
         let size = zstd_safe::compress(packed.as_mut_slice(), &records, 1).unwrap();
         let piece = packed.get(..size).unwrap();
-        let mut decompressor = Decompressor::new().unwrap();
+        let mut decompressor = Decompressor::new(MAX_WINDOW).unwrap();
         let (mut went_in, mut out) = (0u64, 0u64);
         let broken = (0..1_000).any(|_| {
             went_in = went_in.saturating_add(u64::try_from(size).unwrap());
@@ -155,7 +161,15 @@ mod tests {
     #[test]
     fn a_larger_window_is_refused_by_its_name() {
         let record = [[1, 0, 0, 0, 0, 0].as_slice(), &64u16.to_le_bytes(), &[7; 56]].concat();
-        for (log, expected) in [(19, Ok(())), (MAX_WINDOW_LOG, Ok(())), (23, Err(Broken::Window))] {
+        for (log, allowed, expected) in [
+            (19, MAX_WINDOW, Ok(())),
+            (22, MAX_WINDOW, Ok(())),
+            (23, MAX_WINDOW, Err(Broken::Window)),
+            (23, 8 << 20, Ok(())),
+            (24, (16 << 20) - 1, Err(Broken::Window)),
+            (27, u64::MAX, Ok(())),
+            (11, 0, Err(Broken::Window)),
+        ] {
             let mut packer = zstd_safe::CCtx::try_create().unwrap();
             packer.set_parameter(zstd_safe::CParameter::WindowLog(log)).unwrap();
             let mut packed = vec![0; 1 << 12];
@@ -165,7 +179,7 @@ mod tests {
             packer.compress_stream(&mut output, &mut input).unwrap();
             packer.flush_stream(&mut output).unwrap();
             let size = output.pos();
-            let mut decompressor = Decompressor::new().unwrap();
+            let mut decompressor = Decompressor::new(allowed).unwrap();
             let mut records = 0u32;
             let piece = packed.get(..size).unwrap();
             let taken = decompressor.records(piece, Endianness::LittleEndian, |_, bytes| {
@@ -173,7 +187,7 @@ mod tests {
                 records = records.saturating_add(1);
                 Ok::<(), ()>(())
             });
-            assert_eq!(taken.unwrap(), expected, "2^{log}");
+            assert_eq!(taken.unwrap(), expected, "2^{log}, {allowed}");
             assert_eq!(records, u32::from(expected.is_ok()));
         }
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use linux_perf_event_reader::{Endianness, RecordType};
 
 use crate::bytes::Cursor;
-use crate::decompress::{Broken, Decompressor};
+use crate::decompress::{Broken, Decompressor, MAX_WINDOW};
 use crate::error::Error;
 use crate::features;
 use crate::header::{self, Header, PIPE_HEADER};
@@ -100,7 +100,7 @@ impl Damage {
         );
         let why = match self.window {
             true => {
-                "compressed records have a window of more than 4 MiB (perf record -z17 and above), left out"
+                "compressed records need a larger window of memory than allowed, left out (perf record -z17 and above need up to 128 MiB: --max-window 128M)"
             }
             false => "compressed records are damaged, left out with all behind them",
         };
@@ -152,6 +152,8 @@ pub struct Reader {
 struct State {
     order: Order,
     decompressor: Option<Decompressor>,
+    /// Bytes of its window at most.
+    max_window: u64,
     /// The compressed stream is damaged.
     broken: bool,
     damage: Damage,
@@ -201,6 +203,24 @@ impl Reader {
         Self::new(Source::Stream(Box::new(stream)))
     }
 
+    /// Allows compressed records a window of so many bytes, rounded down to a power of two,
+    /// in place of 4 MiB: as much of the stream is held in memory. Recordings of
+    /// `perf record -z17` and above need up to 128 MiB.
+    ///
+    /// ```
+    /// # let bytes: Vec<u8> = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/recording.rs"));
+    /// use symidx_perf::{Reader, Session};
+    ///
+    /// let reader = Reader::from_stream(std::io::Cursor::new(bytes))?.with_max_window(128 << 20);
+    /// assert!(Session::new(reader).next_sample()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_max_window(mut self, bytes: u64) -> Self {
+        self.state.max_window = bytes;
+        self
+    }
+
     fn new(source: Source) -> Result<Self, Error> {
         let read = Error::io("read the recording");
         let mut input = Input::new(source);
@@ -227,8 +247,14 @@ impl Reader {
             input.restart(data.offset, stop).map_err(&read)?;
             header
         };
-        let state =
-            State { order: Order::new(), decompressor: None, broken: false, damage, untimed: None };
+        let state = State {
+            order: Order::new(),
+            decompressor: None,
+            max_window: MAX_WINDOW,
+            broken: false,
+            damage,
+            untimed: None,
+        };
         Ok(Self { input, header, state, current: Vec::new(), number: 0, ended: false })
     }
 
@@ -464,7 +490,7 @@ impl State {
             return Ok(());
         }
         if self.decompressor.is_none() {
-            self.decompressor = Decompressor::new();
+            self.decompressor = Decompressor::new(self.max_window);
         }
         let Some(decompressor) = &mut self.decompressor else {
             return Err(io::Error::other("no memory for the zstd decoder"));

@@ -10,6 +10,7 @@ use symidx_perf::{Binaries, Damage, Inventory, NameOptions, Reader, Session};
 use tempfile::TempDir;
 
 use crate::failure::{Failure, exit};
+use crate::options::size_option;
 use crate::ui::Ui;
 
 /// Which recording.
@@ -21,6 +22,10 @@ pub(crate) struct ProfileArgs {
     /// Addresses of each call chain that count, innermost first.
     #[arg(long, value_name = "N", default_value_t = 127)]
     pub(crate) max_stack: usize,
+    /// Memory for the window of a compressed recording; `perf record -z17` and above need
+    /// up to 128M.
+    #[arg(long, value_name = "SIZE", value_parser = size_option, default_value = "4M")]
+    pub(crate) max_window: u64,
 }
 
 /// Where the recorded files are now.
@@ -49,7 +54,8 @@ impl ProfileArgs {
             true => Reader::from_stream(std::io::stdin()),
             false => Reader::open(&self.input),
         };
-        Ok(Session::new(reader.map_err(|error| self.failed(error))?))
+        let reader = reader.map_err(|error| self.failed(error))?;
+        Ok(Session::new(reader.with_max_window(self.max_window)))
     }
 
     /// A failure that is about the recording.
