@@ -1,8 +1,8 @@
 //! The export trie (`LC_DYLD_EXPORTS_TRIE`, `LC_DYLD_INFO`): what a library offers to
 //! others, and all that a stripped one has of names. Trie in, symbols out.
 //!
-//! Never visits a node twice, never more nodes than there are bytes, and never makes
-//! more bytes of names than such a trie can honestly hold.
+//! Never visits a node twice, never more nodes and edges than there are bytes, and never
+//! makes more bytes of names than such a trie can honestly hold.
 
 use std::ops::Range;
 
@@ -117,11 +117,22 @@ fn place_of(export: &Export, base: u64, layout: &Layout<'_>, thumb: bool) -> (u6
 /// A node that is still to be visited: where it is, and the bytes of its name.
 type Waiting = (usize, Range<usize>);
 
+/// What a walk may still make: bytes of names, and edges. Nodes that lie across each other
+/// have 255 edges each.
+struct Room {
+    names: usize,
+    edges: usize,
+}
+
 /// Every export of a trie, depth first, in the order of its edges.
 fn walk(trie: &[u8]) -> Exports {
     let mut found = Exports::default();
     let mut visited = vec![false; trie.len()];
-    let mut room = trie.len().saturating_mul(NAME_SHARING).saturating_add(LONGEST_NAME);
+    let mut room = Room {
+        names: trie.len().saturating_mul(NAME_SHARING).saturating_add(LONGEST_NAME),
+        // One takes at least its end and an offset.
+        edges: trie.len() >> 1,
+    };
     let mut waiting: Vec<Waiting> = Vec::new();
     if !trie.is_empty() {
         waiting.push((0, 0..0));
@@ -154,7 +165,7 @@ fn node(
     name: &Range<usize>,
     found: &mut Exports,
     children: &mut Vec<Waiting>,
-    room: &mut usize,
+    room: &mut Room,
 ) -> Result<(), &'static str> {
     const WHOLE: &str = "a whole node";
     let mut rest = trie.get(at..).ok_or(WHOLE)?;
@@ -181,7 +192,9 @@ fn node(
         if length > LONGEST_NAME {
             return Err("names of at most 1 MiB");
         }
-        *room = room.checked_sub(length).ok_or("names that share less of their bytes")?;
+        room.names =
+            room.names.checked_sub(length).ok_or("names that share less of their bytes")?;
+        room.edges = room.edges.checked_sub(1).ok_or("nodes that do not lie across each other")?;
         let start = found.names.len();
         found.names.extend_from_within(name.clone());
         found.names.extend_from_slice(edge);
@@ -290,6 +303,32 @@ mod tests {
         assert!(found.names.len() <= trie.len() * NAME_SHARING + LONGEST_NAME);
         assert!(found.all.len() > 1000 && found.all.len() < 30_000);
         assert_eq!(found.broken.unwrap().1, "names that share less of their bytes");
+    }
+
+    /// Nodes that lie across each other, each with 128 edges or more without bytes: 2 MB
+    /// of them kept 2 GB of nodes waiting.
+    #[test]
+    fn edges_are_bounded_together() {
+        let far = |at: usize| {
+            let low = |shift: u32| u8::try_from((at >> shift) & 0x7f).unwrap();
+            [low(0) | 0x80, low(7) | 0x80, low(14)]
+        };
+        // The root, then nodes whose offsets take three bytes.
+        let first = 1 << 14;
+        let mut trie = [[0, 1, 0].as_slice(), &far(first)].concat();
+        trie.resize(first, 0);
+        for number in 0..10_000_usize {
+            // Size 0 and a count for who starts here; the end of an edge and the node
+            // before for who started earlier.
+            trie.push(0);
+            trie.extend(far(first + number.saturating_sub(1) * 4));
+        }
+        assert_eq!(walk(&trie).all, []);
+        let mut room = Room { names: usize::MAX, edges: 100 };
+        let mut children = Vec::new();
+        let read = node(&trie, first, &(0..0), &mut Exports::default(), &mut children, &mut room);
+        assert_eq!(read, Err("nodes that do not lie across each other"));
+        assert_eq!((children.len(), room.edges), (100, 0));
     }
 
     fn fixture(name: &str) -> Vec<u8> {
