@@ -71,7 +71,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         frames = frames.saturating_add(index.frames(black_box(address))?.flatten().count());
     }
     let each = start.elapsed().as_nanos().checked_div(u128::try_from(count)?).unwrap_or(0);
-    println!("frames   {each} ns each, {frames} of {count} addresses\n");
+    println!("frames   {each} ns each, {frames} frames of {count} addresses\n");
 
     let mut shown = 0u32;
     for &address in &addresses {

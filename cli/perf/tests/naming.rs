@@ -214,7 +214,12 @@ fn run_time_code_is_named_by_the_map_of_its_process() {
     std::fs::create_dir_all(copy.path("copy/tmp")).unwrap();
     std::fs::copy(&map, copy.path("copy").join(map.strip_prefix("/").unwrap())).unwrap();
     assert_eq!(copy.run(&recording).0, text);
+    // The map is there: what it lacks is an index.
+    let mut unbuilt = World::new("ip,sym,dso");
+    unbuilt.build = false;
+    let (_, summary_unbuilt) = unbuilt.run(&recording);
     std::fs::remove_file(&map).unwrap();
+    assert_eq!(count(&summary_unbuilt, Reason::NoIndex), 3);
     let file = map.display();
     let expected = format!(
         "\n\t    7f0000000104 LazyCompile:~f a.js:1 ({file})\n\

@@ -240,7 +240,7 @@ fn is_function(symbol: &Symbol<'_>) -> bool {
 /// information has these, and GNU prints them.
 fn is_another_name(symbol: &Symbol<'_>, stated: &[u8]) -> Result<bool, Corrupt> {
     let name = bytes_of(symbol.name());
-    let of_piece = name.strip_prefix(stated).is_some_and(|piece| piece.starts_with(b"."));
+    let of_piece = is_piece(name, stated);
     if of_piece || name == stated {
         return Ok(of_piece);
     }
@@ -252,7 +252,28 @@ fn is_another_name(symbol: &Symbol<'_>, stated: &[u8]) -> Result<bool, Corrupt> 
     Ok(false)
 }
 
+/// True for the name of a piece or a clone of a function. `.abi0` is no piece: Go's
+/// functions in assembly are called that, and GNU prints it.
+fn is_piece(name: &[u8], function: &[u8]) -> bool {
+    name.strip_prefix(function).is_some_and(|piece| piece.starts_with(b".") && piece != b".abi0")
+}
+
 /// True for what may be a mangled name's demangled form.
 fn may_be_demangled(name: &[u8]) -> bool {
     memchr::memchr2(b'(', b'<', name).is_some() || memchr::memmem::find(name, b"::").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_and_clones_are_told_from_other_functions() {
+        assert!(is_piece(b"f.cold", b"f"));
+        assert!(is_piece(b"f.constprop.0", b"f"));
+        assert!(!is_piece(b"f", b"f"));
+        assert!(!is_piece(b"f2", b"f"));
+        // Go's name of a function in assembly: GNU leaves it whole.
+        assert!(!is_piece(b"runtime.memmove.abi0", b"runtime.memmove"));
+    }
 }

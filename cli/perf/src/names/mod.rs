@@ -548,10 +548,7 @@ impl Names {
             return self.accept(index, 0);
         }
         let built = self.builder.file(&file);
-        match self.accept_built(built, |_| Some(0)) {
-            State::Missing(_, why) => State::Missing(Reason::NoMapFile, why),
-            state => state,
-        }
+        self.accept_built(built, |_| Some(0))
     }
 
     /// Takes an index in if the bound has room for it.
