@@ -60,6 +60,12 @@ pub(crate) fn run(args: &DumpArgs, ui: Ui) -> Result<u8, Failure> {
     let index = source::open(source, ui)?;
     let broken = |error: Corrupt| Failure::file(&args.file, error);
     if args.lines {
+        if !index.has_lines() {
+            ui.note(format_args!(
+                "{}: no lines in it; build from a file with debug information, without --names-only",
+                args.file.display()
+            ));
+        }
         lines::dump(&index, args.json, broken)?;
         return Ok(exit::OK);
     }

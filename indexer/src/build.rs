@@ -504,8 +504,7 @@ impl<'store> Finished<'store> {
             format::ID_NONE => there.input_hash == here.input_hash,
             _ => there.id_kind == here.id_kind && there.id == here.id,
         };
-        let lines = index.line_counts().rows;
-        if !same_build || lines <= self.prepared.line_rows {
+        if !same_build {
             return None;
         }
         let companions = symidx::metadata::read(&index).ok()??.companions;
@@ -514,7 +513,9 @@ impl<'store> Finished<'store> {
             DEBUG_ROLES.contains(&role.as_str()) && own.iter().all(|found| found.role != role)
         };
         let role = companions.iter().find(lost).map(|(role, _)| role)?;
-        Some(format!(
+        // Last, as it walks all of them.
+        let lines = index.line_counts().rows;
+        (lines > self.prepared.line_rows).then(|| format!(
             "replaced an index of the same build that had {lines} lines with one that has {}: that one was \
              made with a {role}, which this build did not find; to have them again, build with the \
              --debug-file or --debug-dir that it was made with",

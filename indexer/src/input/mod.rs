@@ -161,7 +161,10 @@ impl fmt::Display for InputError {
                 for slice in slices {
                     write!(f, " {}", slice.arch)?;
                 }
-                write!(f, "; pick one with --arch or --uuid, or take --all-archs")
+                write!(
+                    f,
+                    "; pick one with --arch or --uuid, or build each (symidx build --all-archs) and give its index"
+                )
             }
         }
     }

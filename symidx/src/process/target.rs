@@ -118,7 +118,7 @@ fn read_maps(pid: u32) -> io::Result<Vec<u8>> {
                 "{expected} no such process; it may have ended: give the number of one that runs"
             ),
             io::ErrorKind::PermissionDenied => {
-                std::format!("{expected} somebody else's process; run as its user or as root")
+                std::format!("{expected} somebody else's process or one that the system guards; run as its user or as root")
             }
             // It ended between opening and reading.
             _ if error.raw_os_error() == Some(libc::ESRCH) => std::format!(

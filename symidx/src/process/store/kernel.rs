@@ -28,7 +28,8 @@ impl Store {
     /// `symidx build --store DIR /proc/kallsyms` puts it into a directory:
     /// `.build-id/xx/yyyy.kallsyms.symidx`. It is of this boot and of the modules
     /// that are loaded now, or it is not taken: `/proc/kallsyms` is read and hashed
-    /// for that, some 50 ms. The index is the caller's own, as of [`Store::find`].
+    /// for that, some 50 ms. The index is the caller's own, as of [`Store::find`], and
+    /// counts neither as open nor among the bytes that the store may map.
     ///
     /// # Errors
     /// [`Missing`]: why there is none.
