@@ -36,7 +36,7 @@ CLASSES = {
     "version suffix": "`f@@V` or `f@V` against `f`: symidx keeps the version of a `.dynsym` symbol in its own field",
     "plt name": "symidx names a PLT stub from its relocation (`name@plt`); the tool has no name, or blames the unsized symbol in front",
     "plt without a name": "the stub of an IRELATIVE relocation: the file has no name for it, objdump prints `*ABS*+0x…@plt`",
-    "other table": "the symbol is in a table that the tool does not read (`.dynsym` beside `.symtab`, `.gnu_debugdata`, separate debug file)",
+    "other table": "the symbol is in a table that the tool does not read (`.dynsym` beside `.symtab`, `.gnu_debugdata`, separate debug file, Mach-O export trie)",
     "enclosing lost": "a nested symbol has ended; the tool looks only at the nearest start and misses the enclosing symbol",
     "inner label": "an unsized label lies inside a sized symbol; the tool prefers the nearer label, symidx the sized symbol",
     "stretched": "the tool stretches an unsized symbol past its section, the next symbol, or the sized symbol that it lies in",

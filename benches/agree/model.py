@@ -428,11 +428,30 @@ def load_elf(path, use_debug_file=True):
 # ---- Mach-O -----------------------------------------------------------------------------------
 
 NM_LINE = re.compile(r"^([0-9a-f]{8,16}) \(([^)]*)\) (.*)$")
+EXPORT_LINE = re.compile(r"^0x([0-9A-F]+)  (\S+)(?: \[([^]]*)\])?")
 NM_WORDS = re.compile(r"^(\(was a private external\)|\[[^]]*\]|weak|private|external|non-external|automatically|hidden) ")
 
 
 def macho_slices(path):
     return [m[1] for m in (re.match(r"^architecture (\S+)$", l) for l in output(llvm("llvm-objdump"), "--macho", "--universal-headers", path)) if m]
+
+
+def macho_exports(objdump, pick, path, regions, known):
+    """Names that the export trie alone has, which is all that a stripped library keeps; llvm-nm does not read it."""
+    symbols = []
+    for line in output(objdump, "--macho", *pick, "--exports-trie", path):
+        m = EXPORT_LINE.match(line)
+        if not m:       # the heading, and `[re-export] _name (from lib)`, which is defined elsewhere
+            continue
+        start, rest, flags = int(m[1], 16), m[2], m[3] or ""
+        name = rest[1:] if rest.startswith("_") else rest
+        if (start, name) in known:
+            continue
+        region = next((r for r in regions.values() if r and r.start <= start < r.end), None)
+        drop = "absolute" if "absolute" in flags or region is None else None
+        symbols.append(Sym(name, start, 0, "func" if region and region.exec else "object", 1 if "weak_def" in flags else 0, "exports", drop, region))
+        symbols[-1].base = name
+    return symbols
 
 
 def load_macho(path, arch=None):
@@ -486,9 +505,10 @@ def load_macho(path, arch=None):
         bind = 2 if "non-external" in words or "private" in words else 1 if "weak" in words else 0
         symbols.append(Sym(name, start, 0, kind, bind, "symtab", drop, region))
         symbols[-1].base = name     # no versions in this format
+    symbols += macho_exports(objdump, pick, path, regions, {(s.start, s.name) for s in symbols})
     starts = [int(l, 16) for l in output(objdump, "--macho", *pick, "--function-starts", path) if re.match(r"^[0-9a-f]{8,16}$", l)]
     all_regions = [r for r in regions.values() if r]
-    model = Model(path, all_regions, symbols, stops=starts, tables={"symtab"})
+    model = Model(path, all_regions, symbols, stops=starts, tables={"symtab", "exports"})
     model.has_dwarf, model.debug, model.arch = False, None, arch
     model.llvm_tables, model.eu_tables = {"symtab"}, set()
     return model

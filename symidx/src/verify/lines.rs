@@ -141,23 +141,45 @@ impl View<'_> {
     ) -> Result<(), Violation> {
         let mut starts = window.starts().iter().map(|&start| u64::from(start));
         let mut from = Some(0);
+        // Neighbours of one root are asked about together: rows are many, roots few.
+        let mut run: Option<(u32, Range<u64>, u32)> = None;
         for row in 0..window.row_count() {
             let next = starts.next();
             let (begin, end) = (from.unwrap_or(0), next.unwrap_or(size).min(size));
             from = next;
             let node = window.pick(row).and_then(|entry| window.node(entry)).flatten();
-            let Some((at, root)) = node.and_then(|node| self.root_of(node)) else { continue };
+            let root = node.and_then(|node| self.root_of(node)).filter(|(_, root)| root.is_symbol);
+            let Some((at, root)) = root else { continue };
             let within = start.saturating_add(begin)..start.saturating_add(end);
-            if root.is_symbol && !self.is_named(section, within, root.function) {
-                return Err(Violation {
-                    invariant: Invariant::NodeShape,
-                    section: Some(SectionId::INLINES),
-                    offset: at.into(),
-                    numbers: None,
-                });
+            match &mut run {
+                Some((known, range, _)) if *known == at && range.end == within.start => {
+                    range.end = within.end;
+                }
+                _ => {
+                    self.verify_run(section, run.take())?;
+                    run = Some((at, within, root.function));
+                }
             }
         }
-        Ok(())
+        self.verify_run(section, run)
+    }
+
+    /// I31: a root that says so, of addresses without a gap.
+    fn verify_run(
+        &self,
+        section: u32,
+        run: Option<(u32, Range<u64>, u32)>,
+    ) -> Result<(), Violation> {
+        let Some((at, range, function)) = run else { return Ok(()) };
+        if self.is_named(section, range, function) {
+            return Ok(());
+        }
+        Err(Violation {
+            invariant: Invariant::NodeShape,
+            section: Some(SectionId::INLINES),
+            offset: at.into(),
+            numbers: None,
+        })
     }
 
     /// Offset and node of the root that a node leads to.
