@@ -62,7 +62,7 @@ def main(path):
         print(f'''# Address to all frames
 
 `compare --frames`, {legend}. ns a lookup: median of the rounds, in brackets the least; random addresses in functions;
-every file is mapped, each binary in a run of its own (`--builds 1 --rounds` 5 to 9). The goal, a fifth of symcache's time, is reached on every binary for addresses that do not depend on each other; where each
+every file is mapped, each binary in a run of its own (`--rounds 5 --no-cold`). The goal, a fifth of symcache's time, is reached on every binary for addresses that do not depend on each other; where each
 lookup waits for the one before, and where names and paths are read, not on all. Ratios depend on what else is in the caches: with symidx
 and symcache alone (`--only symidx,symcache --rounds 15`) rg is 0.16, vmlinux 0.15, docker 0.14, node 0.14 and libc, which then fits
 into the processor's own cache, 0.22.''', file=out)
