@@ -9,8 +9,9 @@ use std::rc::Rc;
 use crate::build_id::BuildId;
 use crate::header::Header;
 
-/// DSOs kept, and bytes of their names.
-const MOST: usize = 1 << 14;
+/// DSOs kept, and bytes of their names. As many as hash tables of 2^13 places hold: with
+/// one more they double.
+const MOST: usize = (1 << 13) - (1 << 10);
 const MOST_NAMES: usize = 1 << 20;
 
 /// A DSO by its place in the list.

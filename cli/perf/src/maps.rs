@@ -29,6 +29,8 @@ impl Map {
 
 /// A list of so many mappings takes no more room than they need.
 const SMALL: usize = 4;
+/// Mappings that a new one adds at most: itself, and it cuts one in two.
+const MORE: usize = 2;
 
 /// Mappings by address.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +87,9 @@ impl Maps {
         if list.len() < SMALL {
             // Most processes have few, and there may be many processes.
             list.reserve_exact(1);
+        } else if list.capacity().saturating_sub(list.len()) < MORE {
+            // A list of twice the length would be half empty.
+            list.reserve_exact((list.len() >> 2).max(MORE));
         }
         list.splice(first..after, parts);
         if list.len() <= SMALL {

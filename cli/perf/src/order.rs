@@ -192,7 +192,14 @@ impl Order {
                 }
                 Ok(None)
             }
-            None => Ok(None),
+            None => {
+                if self.limit == Some(u64::MAX) {
+                    // What is made of it all needs memory too.
+                    (self.bytes, self.entries) = (Vec::new(), Vec::new());
+                    (self.out, self.ready) = (0, 0);
+                }
+                Ok(None)
+            }
         }
     }
 

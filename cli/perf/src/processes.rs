@@ -20,7 +20,7 @@ const MOST_DEAD: usize = 256;
 const MOST_THREADS: usize = (1 << 14) - (1 << 11);
 /// Mappings of processes in all; beyond it those of the processes longest unused go. A list
 /// of them takes the memory of so many more.
-const MOST_MAPS: usize = 1 << 16;
+const MOST_MAPS: usize = 1 << 15;
 const LIST: usize = 2;
 /// Mappings of the kernel; beyond it there are no new ones.
 const MOST_KERNEL: usize = 1 << 15;

@@ -28,6 +28,10 @@ pub use table::{MOST_ROWS, Weight};
 /// The memory is looked at, and the caller told, every so many samples.
 const SAMPLES: u64 = 1024;
 
+/// Anonymous memory past which a report does with fewer rows: a recording of so many files,
+/// threads and mappings that they fill most of the bound.
+const NEAR: u64 = 7 << 20;
+
 /// What rows are told apart by, and what counts.
 ///
 /// ```
@@ -171,14 +175,14 @@ pub fn report(
         match session.advance()? {
             Step::Sample => {}
             Step::Pause => {
-                counter.peak = counter.peak.max(crate::anonymous::bytes());
+                counter.look();
                 continue;
             }
             Step::End => break,
         }
         let Some(located) = session.sample() else { continue };
         if counter.total.samples.is_multiple_of(SAMPLES) {
-            counter.peak = counter.peak.max(crate::anonymous::bytes());
+            counter.look();
             watch(session);
         }
         counter.sample(&located, session);
@@ -270,8 +274,17 @@ impl Counter<'_> {
         site
     }
 
+    /// Looks at the memory, and does with less where it is short.
+    fn look(&mut self) {
+        let now = crate::anonymous::bytes();
+        self.peak = self.peak.max(now);
+        if now > NEAR {
+            self.table.shrink();
+        }
+    }
+
     fn finish(mut self, session: &Session, limit: usize) -> Report {
-        self.peak = self.peak.max(crate::anonymous::bytes());
+        self.look();
         let (mut entries, other, error) = self.table.finish();
         let children = self.options.children;
         let all = session.reader().header().events.iter();

@@ -189,7 +189,7 @@ fn json_dso(out: &mut Vec<u8>, dso: &DsoBudget) {
         Share::Shared => ("shared", Some(0), None, None),
         Share::NamesItself => ("names itself", Some(0), None, None),
         Share::LeftOut(size) => ("left out", Some(*size), Some("over budget"), None),
-        Share::Unknown(reason, why) => ("unknown", None, Some(reason.text()), Some(why.as_str())),
+        Share::Unknown(reason, why) => ("unknown", None, Some(reason.text()), Some(why.as_ref())),
         _ => ("other", None, None, None),
     };
     let mut object = Object::new(out);

@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use super::{Names, Opened, State};
+use super::{Names, Opened, Room, State, Why};
 use crate::dsos::{DsoId, DsoKind};
 use crate::error::Error;
 use crate::inventory::{DsoUse, Inventory};
@@ -86,7 +86,7 @@ pub enum Share {
     /// Its index of so many bytes does not fit the bound: its frames will be unknown.
     LeftOut(u64),
     /// Its frames will be unknown: why, and the same in words.
-    Unknown(Reason, String),
+    Unknown(Reason, Why),
 }
 
 impl Budget {
@@ -189,12 +189,13 @@ impl Names {
         let mut dsos: Vec<DsoBudget> = Vec::new();
         // The kernel and its modules may share one index: the first of them has it.
         let mut shared: Option<usize> = None;
+        let mut room = Room::default();
         let mut by_frames: Vec<&DsoUse> =
             inventory.dsos.iter().filter(|used| used.frames != 0).collect();
         by_frames.sort_by_key(|used| Reverse(used.frames));
         for used in by_frames {
             if used.dso.kind == DsoKind::Jit {
-                dsos.extend(self.processes(used, &inventory));
+                dsos.extend(self.processes(used, &inventory, &mut room));
                 continue;
             }
             self.open(used.id, &used.dso, used.pid, session);
@@ -207,8 +208,8 @@ impl Names {
                     }
                     Share::Index(bytes)
                 }
-                (Opened::Missing(reason, why), _) => Share::Unknown(reason, why),
-                (Opened::Unneeded, _) => Share::Unknown(Reason::NoIndex, String::new()),
+                (Opened::Missing(reason, why), _) => Share::Unknown(reason, room.keep(why, reason)),
+                (Opened::Unneeded, _) => Share::Unknown(Reason::NoIndex, Why::default()),
             };
             dsos.push(DsoBudget { used: used.clone(), share });
         }
@@ -248,7 +249,7 @@ impl Names {
         for dso in budget.left_out() {
             match dso.used.id {
                 DsoId::JIT => {
-                    let why = "its index does not fit the bound".to_owned();
+                    let why = "its index does not fit the bound".into();
                     self.jit.insert(dso.used.pid, State::Missing(Reason::OverBudget, why));
                 }
                 id => self.exclude(id),
@@ -258,12 +259,17 @@ impl Names {
     }
 
     /// Code made at run time, process by process.
-    fn processes(&mut self, used: &DsoUse, inventory: &Inventory) -> Vec<DsoBudget> {
+    fn processes(
+        &mut self,
+        used: &DsoUse,
+        inventory: &Inventory,
+        room: &mut Room,
+    ) -> Vec<DsoBudget> {
         let share = |used: DsoUse| {
             let share = match self.open_jit(used.pid) {
                 State::Open(opening) => Share::Index(opening.bytes),
-                State::Missing(reason, why) => Share::Unknown(reason, why),
-                _ => Share::Unknown(Reason::NoMapFile, String::new()),
+                State::Missing(reason, why) => Share::Unknown(reason, room.keep(why, reason)),
+                _ => Share::Unknown(Reason::NoMapFile, Why::default()),
             };
             DsoBudget { used, share }
         };
@@ -353,11 +359,11 @@ mod tests {
             dso(1, 10, Share::Index(1000)),
             dso(2, 10, Share::Index(10)),
             dso(3, 1, Share::Index(100)),
-            dso(4, 7, Share::Unknown(Reason::NoIndex, String::new())),
+            dso(4, 7, Share::Unknown(Reason::NoIndex, Why::default())),
         ];
         leave_out(&mut dsos, None, 110);
         // The large one is passed over, and what is behind it is let in.
-        let unknown = Share::Unknown(Reason::NoIndex, String::new());
+        let unknown = Share::Unknown(Reason::NoIndex, Why::default());
         let [out, first, second] = [Share::LeftOut(1000), Share::Index(10), Share::Index(100)];
         assert_eq!(shares(&dsos), [out, first, second, unknown]);
         leave_out(&mut dsos, None, 0);

@@ -15,6 +15,8 @@ use crate::indexing::{IndexOptions, Indexed, Outcome, index};
 use crate::inventory::{DsoUse, Inventory};
 use crate::session::Session;
 
+use super::{Reason, Room, Why};
+
 /// Why a file has no index when none is built.
 pub const NOT_BUILT: &str = "it has no index, and none was to be built";
 
@@ -66,7 +68,9 @@ impl BuildMissing {
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     build: Option<BuildMissing>,
-    results: HashMap<DsoId, Result<PathBuf, String>>,
+    results: HashMap<DsoId, Result<PathBuf, Why>>,
+    /// For the sentences in `results`.
+    room: Room,
     all_done: bool,
     pub(super) built: u64,
 }
@@ -77,11 +81,11 @@ impl Builder {
     }
 
     /// The index of a DSO, or why there is none.
-    pub(super) fn index(&mut self, used: DsoUse, binaries: &Binaries) -> Result<PathBuf, String> {
+    pub(super) fn index(&mut self, used: DsoUse, binaries: &Binaries) -> Result<PathBuf, Why> {
         // What nobody could index is no reason to go through the profile.
-        binaries.find(&used).map_err(|why| why.to_string())?;
+        binaries.find(&used).map_err(|why| Why::from(why.to_string()))?;
         let Some(build) = self.build.clone() else {
-            return Err(NOT_BUILT.to_owned());
+            return Err(NOT_BUILT.into());
         };
         if !std::mem::replace(&mut self.all_done, true)
             && let Some(profile) = &build.profile
@@ -97,7 +101,7 @@ impl Builder {
             options.unused = true;
             self.run(&inventory, binaries, &options);
         }
-        let nothing = || Err("nothing came of building it".to_owned());
+        let nothing = || Err("nothing came of building it".into());
         self.results.get(&used.id).cloned().unwrap_or_else(nothing)
     }
 
@@ -105,18 +109,19 @@ impl Builder {
         index(inventory, binaries, options, |indexed, _, _| {
             self.built =
                 self.built.saturating_add(u64::from(matches!(indexed.outcome, Outcome::Built(_))));
-            self.results.insert(indexed.used.id, result(indexed));
+            let result = result(indexed).map_err(|why| self.room.keep(why, Reason::NoIndex));
+            self.results.insert(indexed.used.id, result);
         });
     }
 
     /// The index of a text or file that is no DSO of the profile: a map of run-time code, a
     /// vmlinux that was named.
-    pub(super) fn file(&mut self, file: &Path) -> Result<PathBuf, String> {
+    pub(super) fn file(&mut self, file: &Path) -> Result<PathBuf, Why> {
         let Some(build) = &self.build else {
-            return Err(NOT_BUILT.to_owned());
+            return Err(NOT_BUILT.into());
         };
         let store = &build.options.store;
-        let cannot = |error| format!("{}: cannot read: {error}", file.display());
+        let cannot = |error| Why::from(format!("{}: cannot read: {error}", file.display()));
         let state = || std::fs::metadata(file).ok().and_then(|found| FileState::of(&found));
         let before = state();
         if let Some(there) = before.as_ref().and_then(|state| state.link(store).canonicalize().ok())
@@ -128,13 +133,14 @@ impl Builder {
         std::io::copy(&mut opened, &mut hasher).map_err(cannot)?;
         let output = place(store, hasher.finalize().as_bytes(), Kind::File);
         if let Some(parent) = output.parent() {
-            std::fs::create_dir_all(parent)
-                .map_err(|error| format!("{}: cannot create: {error}", parent.display()))?;
+            std::fs::create_dir_all(parent).map_err(|error| {
+                Why::from(format!("{}: cannot create: {error}", parent.display()))
+            })?;
         }
         let mut options = BuildOptions::default();
         options.read.auto_debug = true;
         options.names_only = build.options.names_only;
-        build_file(file, &output, &options).map_err(|error| error.to_string())?;
+        build_file(file, &output, &options).map_err(|error| Why::from(error.to_string()))?;
         self.built = self.built.saturating_add(1);
         // A link that cannot be made costs time only.
         if let (Some(before), Some(after)) = (before, state())
@@ -146,11 +152,11 @@ impl Builder {
     }
 }
 
-fn result(indexed: &Indexed) -> Result<PathBuf, String> {
+fn result(indexed: &Indexed) -> Result<PathBuf, Why> {
     match (&indexed.outcome, &indexed.index) {
         (Outcome::Built(_) | Outcome::Present(_), Some(path)) => Ok(path.clone()),
-        (Outcome::NotHere(why), _) => Err(why.to_string()),
-        (Outcome::Failed(why), _) => Err(why.clone()),
-        _ => Err("nothing came of building it".to_owned()),
+        (Outcome::NotHere(why), _) => Err(why.to_string().into()),
+        (Outcome::Failed(why), _) => Err(why.clone().into()),
+        _ => Err("nothing came of building it".into()),
     }
 }

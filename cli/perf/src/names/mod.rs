@@ -10,6 +10,7 @@ mod kernel;
 mod reason;
 mod resident;
 mod spelling;
+mod why;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ pub use reason::Reason;
 use resident::Resident;
 pub use spelling::Spelling;
 use spelling::shows_versions;
+pub(crate) use why::{Room, Why};
 
 /// Processes whose run-time code is named at a time.
 const MOST_JIT: usize = 4096;
@@ -71,7 +73,7 @@ pub(crate) enum Opened {
     /// Its bytes.
     Index(u64),
     /// Why there is none.
-    Missing(Reason, String),
+    Missing(Reason, Why),
 }
 
 /// The indexes of all DSOs.
@@ -100,7 +102,9 @@ pub struct Names {
     /// The process without names for its run-time code that was asked for last.
     nameless: Option<(i32, Reason)>,
     /// The kernel's symbols, shared by it and its modules.
-    kallsyms: Option<Result<Box<Opening>, (Reason, String)>>,
+    kallsyms: Option<Result<Box<Opening>, (Reason, Why)>>,
+    /// For the sentences of [`State::Missing`].
+    room: Room,
     /// DSOs that the bound leaves out, decided beforehand.
     excluded: Vec<bool>,
     bytes: u64,
@@ -118,7 +122,7 @@ enum State {
     Kernel,
     /// All of it is named by its own name.
     Whole,
-    Missing(Reason, String),
+    Missing(Reason, Why),
 }
 
 #[derive(Debug)]
@@ -196,6 +200,7 @@ impl Names {
             jit: HashMap::new(),
             nameless: None,
             kallsyms: None,
+            room: Room::default(),
             excluded: Vec::new(),
             bytes: 0,
             resident: Resident::new(),
@@ -233,7 +238,7 @@ impl Names {
     /// What became of a DSO's index.
     #[must_use]
     pub(crate) fn opened(&self, id: DsoId) -> Opened {
-        let missing = |reason: &Reason, why: &str| Opened::Missing(*reason, why.to_owned());
+        let missing = |reason: &Reason, why: &Why| Opened::Missing(*reason, why.clone());
         match self.states.get(id.number()) {
             None | Some(State::Unopened) => Opened::Unneeded,
             Some(State::Open(opening)) => Opened::Index(opening.bytes),
@@ -263,6 +268,7 @@ impl Names {
         self.jit.clear();
         self.nameless = None;
         self.kallsyms = None;
+        self.room = Room::default();
         self.bytes = 0;
     }
 
@@ -396,7 +402,11 @@ impl Names {
             self.bytes = self.bytes.saturating_sub(open.sum());
             self.jit.clear();
         }
-        let state = self.open_jit(place.pid);
+        let state = match self.open_jit(place.pid) {
+            // Nobody asks for more words: there is a count for all processes.
+            State::Missing(reason, _) => State::Missing(reason, reason.text().into()),
+            state => state,
+        };
         self.jit.insert(place.pid, state);
     }
 
@@ -410,19 +420,21 @@ impl Names {
         }
         let state = match dso.kind {
             _ if self.excluded.get(at).copied().unwrap_or(false) => {
-                State::Missing(Reason::OverBudget, "its index does not fit the bound".to_owned())
+                State::Missing(Reason::OverBudget, "its index does not fit the bound".into())
             }
             DsoKind::File | DsoKind::Vdso => self.open_file(id, dso, pid),
             DsoKind::Kernel => self.open_kernel(dso, session),
             DsoKind::Module => self.open_modules(session),
             DsoKind::Ksymbol => State::Whole,
-            DsoKind::Memory => {
-                State::Missing(Reason::NotCode, "it is memory without code".to_owned())
-            }
+            DsoKind::Memory => State::Missing(Reason::NotCode, "it is memory without code".into()),
             DsoKind::Rest => {
-                State::Missing(Reason::TooManyFiles, "more files than are kept".to_owned())
+                State::Missing(Reason::TooManyFiles, "more files than are kept".into())
             }
             DsoKind::Jit => State::Unopened,
+        };
+        let state = match state {
+            State::Missing(reason, why) => State::Missing(reason, self.room.keep(why, reason)),
+            state => state,
         };
         if let Some(slot) = self.states.get_mut(at) {
             *slot = state;
@@ -446,18 +458,19 @@ impl Names {
 
     fn accept_built(
         &mut self,
-        path: Result<PathBuf, String>,
+        path: Result<PathBuf, Why>,
         slide: impl FnOnce(&Index<'static>) -> Option<u64>,
     ) -> State {
         let index = path.and_then(|path| {
             // SAFETY: as in `new`.
             #[allow(unsafe_code)]
-            unsafe { Index::map(&path) }.map_err(|error| format!("{}: {error}", path.display()))
+            unsafe { Index::map(&path) }
+                .map_err(|error| format!("{}: {error}", path.display()).into())
         });
         match index {
             Ok(index) => match slide(&index) {
                 Some(slide) => self.accept(index, slide),
-                None => State::Missing(Reason::NoIndex, kernel::NO_SYMBOL.to_owned()),
+                None => State::Missing(Reason::NoIndex, kernel::NO_SYMBOL.into()),
             },
             Err(why) => State::Missing(Reason::NoIndex, why),
         }
@@ -470,7 +483,7 @@ impl Names {
                 Ok(index) => {
                     return match kernel::slide(&index, base) {
                         Some(slide) => self.accept(index, slide),
-                        None => State::Missing(Reason::NoIndex, kernel::NO_SYMBOL.to_owned()),
+                        None => State::Missing(Reason::NoIndex, kernel::NO_SYMBOL.into()),
                     };
                 }
                 Err(_) => self.builder.file(&vmlinux),
@@ -494,7 +507,7 @@ impl Names {
             let opened = match self.open_kallsyms(session) {
                 State::Open(opening) => Ok(opening),
                 State::Missing(reason, why) => Err((reason, why)),
-                _ => Err((Reason::NoIndex, String::new())),
+                _ => Err((Reason::NoIndex, Why::default())),
             };
             self.kallsyms = Some(opened);
         }
@@ -507,10 +520,7 @@ impl Names {
         let kernel =
             session.dsos().iter().zip(0usize..).find(|(dso, _)| dso.kind == DsoKind::Kernel);
         let Some((dso, number)) = kernel else {
-            return State::Missing(
-                Reason::NoIndex,
-                "the profile does not say which kernel".to_owned(),
-            );
+            return State::Missing(Reason::NoIndex, "the profile does not say which kernel".into());
         };
         let mut dso = dso.clone();
         dso.build_id = dso.build_id.or_else(|| kernel::recorded_here(session.reader().header()));
@@ -537,7 +547,7 @@ impl Names {
         // same number is another one.
         let file = match self.options.binaries.map(pid) {
             Ok(binary) => binary.path,
-            Err(why) => return State::Missing(Reason::NoMapFile, why.to_string()),
+            Err(why) => return State::Missing(Reason::NoMapFile, why.to_string().into()),
         };
         // Anyone may have put an index beside it: in `/tmp`, others too.
         let mut beside = file.clone().into_os_string();
@@ -557,7 +567,7 @@ impl Names {
         let total = self.bytes.saturating_add(bytes);
         if self.options.max_bytes.is_some_and(|bound| total > bound) {
             let why = format!("its index of {bytes} bytes does not fit the bound");
-            return State::Missing(Reason::OverBudget, why);
+            return State::Missing(Reason::OverBudget, why.into());
         }
         self.bytes = total;
         let versions = shows_versions(&index);

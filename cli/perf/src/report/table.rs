@@ -13,6 +13,8 @@ use crate::report::sites::Site;
 pub const MOST_ROWS: usize = 28_672;
 /// Names of threads that are told apart.
 const MOST_COMMS: usize = 4096;
+/// Rows kept when memory is short.
+const FEWEST_ROWS: usize = 448;
 
 /// How much was counted.
 ///
@@ -93,6 +95,23 @@ impl Table {
             self.give_up_half();
         }
         self.rows.entry(key).or_insert(Entry { address, ..Entry::default() })
+    }
+
+    /// Holds a quarter as many rows from now on, down to some hundred; the lighter ones are
+    /// given up.
+    pub(super) fn shrink(&mut self) {
+        if self.most <= FEWEST_ROWS {
+            return;
+        }
+        self.most = (self.most >> 2).max(FEWEST_ROWS);
+        while self.rows.len() > self.most {
+            self.give_up_half();
+        }
+        let rows: Vec<(Key, Entry)> = self.rows.drain().collect();
+        // The old table goes before the new one comes.
+        self.rows = HashMap::new();
+        self.rows = HashMap::with_capacity(self.most);
+        self.rows.extend(rows);
     }
 
     /// Gives up the lighter half, by samples in which a row was seen at all.

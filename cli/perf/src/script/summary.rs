@@ -2,9 +2,11 @@
 //!
 //! In: outcomes, one by one. Out: counts per DSO and reason.
 
+use std::cmp::Reverse;
+
 use crate::anonymous;
 use crate::dsos::{Dso, DsoId};
-use crate::names::{Names, Opened, Reason};
+use crate::names::{Names, Opened, Reason, Room, Why};
 use crate::reader::Damage;
 use crate::session::Counts;
 
@@ -35,7 +37,7 @@ pub struct DsoReport {
     /// Bytes of its index; `None`: there is none.
     pub index_bytes: Option<u64>,
     /// Why there is no index; empty when there is one.
-    pub why: String,
+    pub why: Why,
     /// The same as a reason.
     pub reason: Option<Reason>,
 }
@@ -150,13 +152,16 @@ impl Tally {
     pub(super) fn finish(mut self, session: &crate::Session, names: &Names) -> Summary {
         self.look();
         let used = session.dsos().iter().zip(&self.dsos).zip(0usize..);
-        let mut dsos: Vec<DsoReport> = used
-            .filter(|((_, one), _)| one.frames != 0)
+        let mut used: Vec<_> = used.filter(|((_, one), _)| one.frames != 0).collect();
+        used.sort_by_key(|((_, one), _)| Reverse(one.frames));
+        let mut room = Room::default();
+        let dsos = used
+            .into_iter()
             .map(|((dso, one), at)| {
                 let (index_bytes, why, reason) = match names.opened(DsoId::at(at)) {
-                    Opened::Index(bytes) => (Some(bytes), String::new(), None),
-                    Opened::Missing(reason, why) => (None, why, Some(reason)),
-                    Opened::Unneeded => (None, String::new(), None),
+                    Opened::Index(bytes) => (Some(bytes), Why::default(), None),
+                    Opened::Missing(reason, why) => (None, room.keep(why, reason), Some(reason)),
+                    Opened::Unneeded => (None, Why::default(), None),
                 };
                 DsoReport {
                     dso: dso.clone(),
@@ -169,7 +174,6 @@ impl Tally {
                 }
             })
             .collect();
-        dsos.sort_by_key(|report| std::cmp::Reverse(report.frames));
         let unknown: u64 = self.unknown.iter().sum();
         Summary {
             counts: session.counts(),
