@@ -365,6 +365,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_at_its_end_holds_no_memory() {
+        let mut order = Order::new();
+        (0..10).for_each(|number| push(&mut order, 1, number));
+        order.round();
+        assert!(order.pop().unwrap().is_none() && order.bytes.capacity() >= MEMORY);
+        order.finish();
+        let mut out = Vec::new();
+        drain(&mut order, &mut out);
+        assert_eq!((out.len(), order.bytes.capacity(), order.entries.capacity()), (10, 0, 0));
+    }
+
+    #[test]
     fn memory_stays_within_its_bound_without_rounds() {
         let mut order = Order::with_memory(10_000);
         for number in 0..20_000 {

@@ -79,6 +79,28 @@ fn a_table_keeps_what_is_heavy() {
 }
 
 #[test]
+fn a_smaller_table_keeps_the_heavy_rows_and_counts_the_rest() {
+    let mut table = Table::new(4096);
+    let weight = Weight { samples: 1, period: 1 };
+    for sample in 0..8_000u64 {
+        let symbol = if sample % 4 == 0 { 1 } else { 1_000 + sample % 3_000 };
+        let entry = table.entry(key(symbol), symbol);
+        entry.own.add(weight);
+        entry.seen(sample + 1, weight);
+    }
+    for _ in 0..5 {
+        table.shrink();
+    }
+    let (rows, other, _) = table.finish();
+    // A quarter of a quarter would be less than it may be.
+    assert!((200..=448).contains(&rows.len()), "{}", rows.len());
+    let own = rows.iter().fold(0, |sum, (_, row)| sum + row.own.samples);
+    assert_eq!(own + other.samples, 8_000);
+    let heavy = rows.iter().find(|(row, _)| *row == key(1)).unwrap();
+    assert_eq!(heavy.1.own.samples, 2_000);
+}
+
+#[test]
 fn a_site_is_remembered_for_its_place_alone() {
     let mut sites = Sites::new();
     let place = |dso, address, pid| Place { dso, address, pid };
