@@ -285,6 +285,8 @@ impl Counter<'_> {
 
     fn finish(mut self, session: &Session, limit: usize) -> Report {
         self.look();
+        // No more samples: its room is for the copy of the rows.
+        self.sites = Sites::none();
         let (mut entries, other, error) = self.table.finish();
         let children = self.options.children;
         let all = session.reader().header().events.iter();
@@ -306,9 +308,9 @@ impl Counter<'_> {
         };
         entries.retain(|(_, entry)| children || entry.own.samples != 0);
         entries.sort_unstable_by_key(heaviest);
-        let beyond = entries.split_off(limit.min(entries.len()));
         let mut rest = other;
-        beyond.iter().for_each(|(_, entry)| rest.add(entry.own));
+        entries.iter().skip(limit).for_each(|(_, entry)| rest.add(entry.own));
+        entries.truncate(limit);
         let mut spelling = Spelling::new(self.options.demangle);
         let rows = entries.iter().map(|(key, entry)| {
             named(*key, entry, self.names, &mut spelling, (&self.comms, &self.options), session)

@@ -54,6 +54,11 @@ impl Sites {
         Self { slots: vec![None; SLOTS] }
     }
 
+    /// One that keeps nothing.
+    pub(super) fn none() -> Self {
+        Self { slots: Vec::new() }
+    }
+
     #[inline]
     pub(super) fn find(&self, place: Place) -> Option<Site> {
         let slot = self.slots.get(number(place)).copied().flatten()?;
