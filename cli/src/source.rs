@@ -11,6 +11,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use symidx::process::MAX_READ;
 use symidx::{Index, format};
 use symidx_indexer::input::{self, Identified, ReadOptions};
 use symidx_indexer::model::Store;
@@ -96,25 +97,22 @@ fn map_sparse(path: &Path) -> Result<Index<'static>, Failure> {
     unsafe { Index::map_sparse(path) }.map_err(|error| Failure::file(path, error))
 }
 
-/// A larger index is not copied: a file may seem larger than any memory.
-const MAX_COPIED: u64 = 4 << 30;
-
 /// Reads a `.symidx` file into memory, where nobody else reaches it.
 fn copy(path: &Path) -> Result<Index<'static>, Failure> {
     let cannot = |what: &str, error| Failure::file(path, format_args!("cannot {what}: {error}"));
     let metadata = path.metadata().map_err(|error| cannot("open", error))?;
-    if !metadata.is_file() || metadata.len() > MAX_COPIED {
+    if !metadata.is_file() || metadata.len() > MAX_READ {
         return Err(Failure::file(
             path,
             format_args!(
-                "expected an index of at most {MAX_COPIED} bytes in a file, found {} bytes; build it into a store",
+                "expected an index of at most {MAX_READ} bytes in a file, found {} bytes; build it into a store",
                 metadata.len()
             ),
         ));
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(|error| cannot("open", error))?;
-    file.take(MAX_COPIED).read_to_end(&mut bytes).map_err(|error| cannot("read", error))?;
+    file.take(MAX_READ).read_to_end(&mut bytes).map_err(|error| cannot("read", error))?;
     Index::from_vec(bytes).map_err(|error| Failure::file(path, error))
 }
 

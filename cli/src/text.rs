@@ -373,6 +373,14 @@ mod tests {
         assert_eq!(text(|out| assert!(!json_string(out, "é".as_bytes()))), "\"é\"");
         assert_eq!(text(|out| assert!(json_string(out, b"a\\b"))), r#""a\\\\b""#);
         assert_eq!(text(|out| assert!(json_string(out, b"\xff\n"))), r#""\\xff\\x0a""#);
+        // That of whoever uses symidx-perf without a writer of his own writes the same.
+        let other = symidx_perf::ScriptOptions::default().json_string;
+        let all: Vec<u8> = (0..=255).chain("a\u{85}é\u{2028}\u{7f}".bytes()).collect();
+        for bytes in all.windows(1).chain(all.windows(2)).chain([all.as_slice(), b""]) {
+            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+            assert_eq!(json_string(&mut ours, bytes), other(&mut theirs, bytes), "{bytes:?}");
+            assert_eq!(ours, theirs, "{bytes:?}");
+        }
         // U+009B starts a terminal command as ESC [ does.
         assert_eq!(text(|out| assert!(json_string(out, "\u{9b}".as_bytes()))), r#""\\xc2\\x9b""#);
         assert_eq!(text(|out| plain(out, b"a\\\x1b[0m")), r"a\\x1b[0m");

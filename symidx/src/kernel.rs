@@ -22,6 +22,11 @@ use crate::address::ImageSectionId;
 use crate::error::Corrupt;
 use crate::index::Index;
 
+/// The symbols of the running kernel.
+pub const KALLSYMS: &str = "/proc/kallsyms";
+/// Its ELF notes: where its build-id is.
+pub const NOTES: &str = "/sys/kernel/notes";
+
 /// The files of `/sys/module/M/sections` hold no more than this.
 const MAX_LINE: u64 = 64;
 

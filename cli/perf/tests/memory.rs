@@ -60,114 +60,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A recording that is made while it is read: processes come and go, every address is
-/// another one, stacks are 30 deep.
-struct Endless {
-    made: Vec<u8>,
-    used: usize,
-    sample: u64,
-    samples: u64,
-    rounds: bool,
-}
-
-impl Endless {
-    fn new(samples: u64, rounds: bool) -> Self {
-        let made = Recording::new(IP_TID_TIME | CALLCHAIN).pipe();
-        Self { made, used: 0, sample: 0, samples, rounds }
-    }
-
-    fn more(&mut self) {
-        let mut recording = Recording::new(IP_TID_TIME | CALLCHAIN);
-        let time = self.sample * 1000 + 1;
-        let pid = 100 + u32::try_from(self.sample / 50).unwrap();
-        if self.sample.is_multiple_of(50) {
-            recording.task(FORK, pid, 1, time);
-            recording.comm(pid, time, "short-lived", true);
-            for map in 0..20u64 {
-                let name = format!("/lib/lib{}.so", map + self.sample / 5000 % 50);
-                recording.mmap(pid, time, 0x7f00_0000_0000 + map * 0x10_0000, 0x10_0000, 0, &name);
-            }
-            recording.task(EXIT, pid - 10, 1, time);
-        }
-        let chain: Vec<u64> = (0..30)
-            .map(|depth| 0x7f00_0000_0000 + (self.sample * 7919 + depth * 104_729) % 0x140_0000)
-            .collect();
-        recording.sample(USER, pid, time, 0, &chain);
-        if self.rounds && self.sample.is_multiple_of(500) {
-            recording.round();
-        }
-        self.sample += 1;
-        self.made = recording.records.concat();
-        self.used = 0;
-    }
-}
-
-impl Read for Endless {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.used == self.made.len() {
-            if self.sample == self.samples {
-                return Ok(0);
-            }
-            self.more();
-        }
-        let rest = self.made.get(self.used..).unwrap();
-        let count = rest.len().min(buffer.len());
-        buffer.get_mut(..count).unwrap().copy_from_slice(rest.get(..count).unwrap());
-        self.used += count;
-        Ok(count)
-    }
-}
-
-/// Processes without end, each with names and mappings of its own, and now and then a
-/// sample with a stack of many files.
-struct Flood {
-    made: Vec<u8>,
-    used: usize,
-    pid: u32,
-    last: u32,
-}
-
-impl Flood {
-    fn new(processes: u32) -> Self {
-        let made = Recording::new(IP_TID_TIME | CALLCHAIN).pipe();
-        Self { made, used: 0, pid: 10, last: processes + 10 }
-    }
-
-    fn more(&mut self) {
-        let mut recording = Recording::new(IP_TID_TIME | CALLCHAIN);
-        for _ in 0..100 {
-            let time = u64::from(self.pid);
-            recording.comm(self.pid, time, &format!("process{}", self.pid), true);
-            recording.mmap(self.pid, time, 0x10_0000, 0x1000, 0, "/bin/one");
-            recording.task(FORK, self.pid + 1, self.pid, time);
-            self.pid += 1;
-        }
-        let chain: Vec<u64> = (0..100).map(|depth| 0x10_0000 + depth * 64).collect();
-        recording.sample(USER, self.pid - 1, u64::from(self.pid), 0, &chain);
-        if self.pid.is_multiple_of(1000) {
-            recording.round();
-        }
-        self.made = recording.records.concat();
-        self.used = 0;
-    }
-}
-
-impl Read for Flood {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if self.used == self.made.len() {
-            if self.pid >= self.last {
-                return Ok(0);
-            }
-            self.more();
-        }
-        let rest = self.made.get(self.used..).unwrap();
-        let count = rest.len().min(buffer.len());
-        buffer.get_mut(..count).unwrap().copy_from_slice(rest.get(..count).unwrap());
-        self.used += count;
-        Ok(count)
-    }
-}
-
 /// Chunks of a recording, made one after another while it is read.
 struct Chunks<F> {
     more: F,
@@ -200,11 +92,59 @@ impl<F: FnMut(&mut Recording) -> bool> Read for Chunks<F> {
     }
 }
 
+/// Processes come and go, every address is another one, stacks are 30 deep.
+fn endless(samples: u64, rounds: bool) -> impl Read + Send {
+    let mut sample = 0u64;
+    Chunks::new(move |recording| {
+        let time = sample * 1000 + 1;
+        let pid = 100 + u32::try_from(sample / 50).unwrap();
+        if sample.is_multiple_of(50) {
+            recording.task(FORK, pid, 1, time);
+            recording.comm(pid, time, "short-lived", true);
+            for map in 0..20u64 {
+                let name = format!("/lib/lib{}.so", map + sample / 5000 % 50);
+                recording.mmap(pid, time, 0x7f00_0000_0000 + map * 0x10_0000, 0x10_0000, 0, &name);
+            }
+            recording.task(EXIT, pid - 10, 1, time);
+        }
+        let chain: Vec<u64> = (0..30)
+            .map(|depth| 0x7f00_0000_0000 + (sample * 7919 + depth * 104_729) % 0x140_0000)
+            .collect();
+        recording.sample(USER, pid, time, 0, &chain);
+        if rounds && sample.is_multiple_of(500) {
+            recording.round();
+        }
+        sample += 1;
+        sample <= samples
+    })
+}
+
+/// Processes without end, each with names and mappings of its own, and now and then a
+/// sample with a stack of many files.
+fn flood(processes: u32) -> impl Read + Send {
+    let mut pid = 10;
+    Chunks::new(move |recording| {
+        for _ in 0..100 {
+            let time = u64::from(pid);
+            recording.comm(pid, time, &format!("process{pid}"), true);
+            recording.mmap(pid, time, 0x10_0000, 0x1000, 0, "/bin/one");
+            recording.task(FORK, pid + 1, pid, time);
+            pid += 1;
+        }
+        let chain: Vec<u64> = (0..100).map(|depth| 0x10_0000 + depth * 64).collect();
+        recording.sample(USER, pid - 1, u64::from(pid), 0, &chain);
+        if pid.is_multiple_of(1000) {
+            recording.round();
+        }
+        pid <= processes + 10
+    })
+}
+
 /// A recording of a kind of excess, and its samples.
 fn excess(kind: &str) -> (Box<dyn Read + Send>, u64) {
     let mut number = 0u32;
     match kind {
-        "processes" => (Box::new(Flood::new(200_000)), 2000),
+        "processes" => (Box::new(flood(200_000)), 2000),
         // Files that are not there, a sample in each.
         "files" => {
             let files = Chunks::new(move |recording| {
@@ -320,7 +260,7 @@ fn one_flood() {
 fn peak(samples: u64, rounds: bool) -> usize {
     let before = NOW.load(Relaxed);
     PEAK.store(before, Relaxed);
-    let mut session = Session::new(Reader::from_stream(Endless::new(samples, rounds)).unwrap());
+    let mut session = Session::new(Reader::from_stream(endless(samples, rounds)).unwrap());
     let mut names = Names::new(NameOptions::default());
     let options = ScriptOptions::default();
     let summary = script(&mut session, &mut names, &options, &mut std::io::sink(), |_| ()).unwrap();

@@ -162,3 +162,14 @@ impl From<&OpenError> for symidx_status {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_said_as_everywhere() {
+        let text = CODES.iter().find(|(code, _)| *code == S::SYMIDX_GAP).map(|(_, text)| text);
+        assert_eq!(text.map(|text| text.to_bytes()), Some(symidx::UNCOVERED.as_bytes()));
+    }
+}

@@ -70,5 +70,5 @@ pub use maps::{Mapping, MapsError};
 pub use modules::{Located, Module, ModuleKind, Modules};
 pub use resolved::{Resolved, ResolvedFrames};
 pub use resolver::Resolver;
-pub use store::{Missing, Store, Unusable, Where, user_cache};
+pub use store::{MAX_READ, Missing, Store, Unusable, Where, user_cache};
 pub use unknown::{Statistics, Unknown};

@@ -40,19 +40,11 @@ fn line_of(record: &Record<'_>) -> String {
             let chain: Option<Vec<u64>> = s.chain.map(|chain| chain.entries().collect());
             sample((s.event, s.time), (s.pid, s.tid), s.ip, s.period, s.cpu, s.mode, chain)
         }
-        Record::Mmap(m) => format!(
-            "mmap {} {} {:x} {:x} {:x} {} {:?} x={} huge={} id={}",
-            m.pid,
-            m.tid,
-            m.start,
-            m.length,
-            m.offset,
-            m.name.escape_ascii(),
-            m.mode,
-            m.execute,
-            m.huge,
-            m.build_id.map(|id| id.to_string()).unwrap_or_default(),
-        ),
+        Record::Mmap(m) => {
+            let id = m.build_id.map(|id| id.to_string()).unwrap_or_default();
+            let place = (m.start, m.length, m.offset);
+            mapping((m.pid, m.tid), place, m.name, m.mode, (m.execute, m.huge), &id)
+        }
         Record::Comm(c) => format!("comm {} {} {} {}", c.pid, c.tid, c.name.escape_ascii(), c.exec),
         Record::Fork(t) => task("fork", t.pid, t.tid, t.parent_pid, t.parent_tid),
         Record::Exit(t) => task("exit", t.pid, t.tid, t.parent_pid, t.parent_tid),
@@ -75,6 +67,20 @@ fn sample(
     chain: Option<Vec<u64>>,
 ) -> String {
     format!("sample {event} {time:?} {pid} {tid} {ip:x} {period} {cpu:?} {mode:?} {chain:x?}")
+}
+
+fn mapping(
+    (pid, tid): (i32, i32),
+    (start, length, offset): (u64, u64, u64),
+    name: &[u8],
+    mode: impl std::fmt::Debug,
+    (execute, huge): (bool, bool),
+    id: &str,
+) -> String {
+    let name = name.escape_ascii();
+    format!(
+        "mmap {pid} {tid} {start:x} {length:x} {offset:x} {name} {mode:?} x={execute} huge={huge} id={id}"
+    )
 }
 
 fn task(kind: &str, pid: i32, tid: i32, parent_pid: i32, parent_tid: i32) -> String {
@@ -134,34 +140,19 @@ fn their_line(
             let (ip, period) = (s.ip.unwrap_or(0), s.period.unwrap_or(period));
             sample((event, s.timestamp), who, ip, period, s.cpu, s.cpu_mode, chain)
         }
-        EventRecord::Mmap(m) => format!(
-            "mmap {} {} {:x} {:x} {:x} {} {:?} x={} huge=false id=",
-            m.pid,
-            m.tid,
-            m.address,
-            m.length,
-            m.page_offset,
-            m.path.as_slice().escape_ascii(),
-            m.cpu_mode,
-            m.is_executable,
-        ),
+        EventRecord::Mmap(m) => {
+            let place = (m.address, m.length, m.page_offset);
+            let how = (m.is_executable, false);
+            mapping((m.pid, m.tid), place, &m.path.as_slice(), m.cpu_mode, how, "")
+        }
         EventRecord::Mmap2(m) => {
-            let id = match &m.file_id {
+            let id: String = match &m.file_id {
                 Mmap2FileId::BuildId(id) => id.iter().map(|byte| format!("{byte:02x}")).collect(),
                 Mmap2FileId::InodeAndVersion(_) => String::new(),
             };
-            format!(
-                "mmap {} {} {:x} {:x} {:x} {} {:?} x={} huge={} id={id}",
-                m.pid,
-                m.tid,
-                m.address,
-                m.length,
-                m.page_offset,
-                m.path.as_slice().escape_ascii(),
-                m.cpu_mode,
-                m.protection & 4 != 0,
-                m.flags & 0x4_0000 != 0,
-            )
+            let place = (m.address, m.length, m.page_offset);
+            let how = (m.protection & 4 != 0, m.flags & 0x4_0000 != 0);
+            mapping((m.pid, m.tid), place, &m.path.as_slice(), m.cpu_mode, how, &id)
         }
         EventRecord::Comm(c) => {
             format!("comm {} {} {} {}", c.pid, c.tid, c.name.as_slice().escape_ascii(), c.is_execve)
@@ -215,7 +206,9 @@ pub fn compare(bytes: &[u8]) -> Result<Comparison, String> {
         for at in 0..other.len().max(mine.len()) {
             match (mine.get(at), other.get(at)) {
                 (Some(one), Some(two)) if one == two => found.same += 1,
-                (one, two) => found.differences.push(format!("symidx: {one:?}, linux-perf-data: {two:?}")),
+                (one, two) => {
+                    found.differences.push(format!("symidx: {one:?}, linux-perf-data: {two:?}"))
+                }
             }
         }
     }
@@ -226,7 +219,9 @@ pub fn compare(bytes: &[u8]) -> Result<Comparison, String> {
         let name = id.path.escape_ascii();
         match other.path == id.path && other.build_id == id.build_id.as_bytes() {
             true => found.build_ids += 1,
-            false => found.differences.push(format!("build-id of {name}: {}, {other:?}", id.build_id)),
+            false => {
+                found.differences.push(format!("build-id of {name}: {}, {other:?}", id.build_id))
+            }
         }
     }
     Ok(found)

@@ -13,14 +13,15 @@
 
 use std::path::{Path, PathBuf};
 
+use symidx::kernel::NOTES;
+
 use crate::input::elf;
 
 /// The symbols of the running kernel.
-pub const KALLSYMS: &str = "/proc/kallsyms";
+pub use symidx::kernel::KALLSYMS;
+
 /// Its modules with their addresses; not there when it can have none.
 const MODULES: &str = "/proc/modules";
-/// Its ELF notes.
-const NOTES: &str = "/sys/kernel/notes";
 
 /// Notes are a few hundred bytes; nothing reads more of them.
 const MAX_NOTES: u64 = 1 << 16;

@@ -10,14 +10,11 @@ use std::path::Path;
 use std::vec::Vec;
 
 use crate::index::Index;
+use crate::kernel::{KALLSYMS, NOTES};
 use crate::process::id::Id;
 use crate::process::store::search::id_of;
 use crate::process::store::{Missing, Store, Where};
 
-/// The symbols of the running kernel.
-const KALLSYMS: &str = "/proc/kallsyms";
-/// Its ELF notes.
-const NOTES: &str = "/sys/kernel/notes";
 /// Notes are a few hundred bytes; nothing reads more of them.
 const MAX_NOTES: u64 = 1 << 16;
 /// The symbols of the largest kernels are some 20 MB.

@@ -110,7 +110,7 @@ const MAX_OPEN: usize = 4096;
 
 /// Bytes that a store reads into memory at most, unless [`Store::with_max_bytes`] says
 /// otherwise: a file can claim any size without having it.
-const MAX_READ: u64 = 4 << 30;
+pub const MAX_READ: u64 = 4 << 30;
 
 impl Store {
     pub(crate) fn new(access: Access) -> Self {
