@@ -51,6 +51,8 @@ pub struct BuildOptions {
     /// Store what people read in place of mangled names, for readers that
     /// cannot demangle or have no time to.
     pub demangle: bool,
+    /// Leave the columns of lines and calls out.
+    pub no_columns: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
     /// changes what is built. A unit is read whole, which takes about six times
     /// its DWARF: where that alone passes the bound, the report has a warning.
@@ -337,7 +339,10 @@ impl<'store> Source<'store> {
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
         let line_options =
             LineOptions::new(options.max_memory, options.threads, options.progress.clone());
-        let lines = lines::read(&mut self.image, &line_options);
+        let mut lines = lines::read(&mut self.image, &line_options);
+        if options.no_columns {
+            lines.drop_columns();
+        }
         let beyond = lines.beyond(options.max_memory);
         options.progress.phase("laying out", 0);
         let normalised =
@@ -575,6 +580,9 @@ fn option_words(options: &BuildOptions) -> Vec<String> {
     }
     if options.demangle {
         words.push("--demangle".to_owned());
+    }
+    if options.no_columns {
+        words.push("--no-columns".to_owned());
     }
     words
 }
