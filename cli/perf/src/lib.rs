@@ -85,6 +85,6 @@ pub use reader::{Damage, Reader};
 pub use record::{Chain, Comm, Ksymbol, Mmap, Record, Sample, Task};
 pub use report::{MOST_ROWS, Report, ReportOptions, ReportRow, Weight, report};
 pub use script::{
-    DsoReport, Fields, Format, JsonString, ScriptError, ScriptOptions, Summary, script,
+    DsoReport, Fields, Format, ScriptError, ScriptOptions, Summary, json_string, script,
 };
 pub use session::{Counts, Located, Place, Session};
