@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What linux-perf-data and symidx-perf cost on the same recordings, and what they make of damaged ones.
 
-usage: cost.py --cost PROGRAM [--write OUT.md] [--runs N] BUSY UNKNOWN LONG
+usage: cost.py --cost PROGRAM [--write OUT.md] [--runs N] [--part whole|made] BUSY UNKNOWN LONG
 
 PROGRAM is the `cost` of this package (`cargo build --release`). Each file is read once to warm up and N times (3) by each;
 medians. Memory is of the process: RssAnon every 2 ms, VmPeak for what was asked for. A process may have 4 GiB of
@@ -107,17 +107,23 @@ def expanding(gib):
     return made.with_more(*(made.event(81, 0, piece) for piece in pieces)).file()
 
 
+def unordered_files(recordings):
+    """The same recordings in other forms."""
+    pipe = lambda path: subprocess.run(["perf", "inject", "-i", path, "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    names = {path: os.path.basename(path) for path in recordings}
+    is_pipe = lambda path: open(path, "rb").read(16)[8:] == struct.pack("<Q", 16)
+    without = [(f"{names[path]} without FINISHED_ROUND", lambda path=path: without_rounds(path)) for path in recordings if not is_pipe(path)]
+    return without + [(f"{names[recordings[0]]} through a pipe (`perf inject -o -`)", lambda: pipe(recordings[0]))]
+
+
 def made_files(busy):
     """Title and bytes, or a function that gives them."""
     huge = 1 << 40
     string = Made().pack("I", 8) + b"host\0\0\0\0"
     data = lambda: open(busy, "rb").read()
-    pipe = lambda: subprocess.run(["perf", "inject", "-i", busy, "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
     return [
-        ("busy without FINISHED_ROUND", lambda: without_rounds(busy)),
-        ("busy through a pipe (perf inject -o -)", pipe),
-        ("busy, the first half", lambda: data()[: os.path.getsize(busy) // 2]),
-        ("busy, the first 100 bytes", lambda: data()[:100]),
+        ("busy.data, the first half", lambda: data()[: os.path.getsize(busy) // 2]),
+        ("busy.data, the first 100 bytes", lambda: data()[:100]),
         ("small, whole", Made().file()),
         ("small, whole, pipe", Made().pipe()),
         ("small, other byte order", Made(">").file()),
@@ -145,7 +151,8 @@ def limited():
 
 def once(program, who, path):
     try:
-        done = subprocess.run([program, who, path], capture_output=True, text=True, preexec_fn=limited, timeout=120)
+        quiet = {**os.environ, "RUST_BACKTRACE": "0"}
+        done = subprocess.run([program, who, path], capture_output=True, text=True, preexec_fn=limited, timeout=120, env=quiet)
     except subprocess.TimeoutExpired:
         return {"error": "not done after 120 s"}
     if done.returncode == 0:
@@ -185,6 +192,7 @@ def main():
     parser.add_argument("recordings", nargs="+")
     parser.add_argument("--cost", required=True)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--part", choices=["whole", "made"])
     parser.add_argument("--write")
     args = parser.parse_args()
     lines = ["| recording | size | | time | peak RssAnon | addresses asked for | outcome |", "|---|--:|---|--:|--:|--:|---|"]
@@ -196,14 +204,19 @@ def main():
             lines.append(row(title if who == "symidx" else "", size_of(path) if who == "symidx" else "", who, found))
             print(lines[-1], flush=True)
 
-    for path in args.recordings:
-        add(os.path.basename(path), path, args.runs)
+    made = []
+    if args.part != "made":
+        for path in args.recordings:
+            add(os.path.basename(path), path, args.runs)
+        made += unordered_files(args.recordings)
+    if args.part != "whole":
+        made += made_files(args.recordings[0])
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "made.data")
-        for title, content in made_files(args.recordings[0]):
+        for title, content in made:
             with open(path, "wb") as out:
                 out.write(content() if callable(content) else content)
-            add(title, path, args.runs if "busy" in title else 1)
+            add(title, path, 1 if title.startswith(("small", "zstd")) or "claim" in title else args.runs)
     if args.write:
         with open(args.write, "w") as out:
             out.write("\n".join(lines) + "\n")
