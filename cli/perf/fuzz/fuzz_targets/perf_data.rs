@@ -8,8 +8,7 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use symidx_perf::{
-    Binaries, Format, Inventory, NameOptions, Names, Reader, ReportOptions, ScriptOptions,
-    Session,
+    Binaries, Format, Inventory, NameOptions, Names, Reader, ReportOptions, ScriptOptions, Session,
 };
 
 fn session(data: &[u8]) -> Option<Session> {
@@ -20,7 +19,8 @@ fuzz_target!(|data: &[u8]| {
     let Some(mut first) = session(data) else { return };
     let Ok(inventory) = Inventory::read(&mut first, 127) else { return };
     // A compressed record may hold more than there are bytes.
-    let compressed = data.windows(4).any(|word| matches!(word, [81 | 83, 0, 0, 0] | [0, 0, 0, 81 | 83]));
+    let compressed =
+        data.windows(4).any(|word| matches!(word, [81 | 83, 0, 0, 0] | [0, 0, 0, 81 | 83]));
     if !compressed {
         assert!(inventory.counts.samples <= data.len() as u64 / 8);
     }
