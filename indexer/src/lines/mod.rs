@@ -27,8 +27,8 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::input::dwarf::Units;
-use crate::model::lines::{Function, NONE, SourceFile, UnitLines};
+use crate::input::dwarf::{Names, Units};
+use crate::model::lines::{Function, NONE, Piece, SourceFile, UnitLines};
 use crate::model::{DebugInfo, Image, Report};
 use crate::parallel::allowed;
 use crate::progress::Listener;
@@ -193,8 +193,14 @@ impl<'data> Lines<'data> {
                     .into_par_iter()
                     .map_init(Packer::default, |packer, unit| {
                         let mut report = Report::default();
-                        let lines = units.read(unit, &mut report);
-                        (Batched::pack(&lines, packer, &mut report), report)
+                        let mut batching = Batching::new(packer);
+                        let names = units.read_parts(
+                            unit,
+                            options.batch,
+                            &mut report,
+                            &mut |part, report| batching.take(part, report),
+                        );
+                        (batching.finish(names), report)
                     })
                     .collect();
                 for (unit, unit_report) in batch {
@@ -225,8 +231,14 @@ impl<'data> Lines<'data> {
         for unit in units {
             let rows = u64::try_from(unit.rows.len()).unwrap_or(u64::MAX);
             lines.weight = lines.weight.saturating_add(rows.saturating_mul(16));
-            let packed = Batched::pack(unit, &mut packer, &mut report);
-            lines.join(packed, &mut known, &mut report);
+            let mut batching = Batching::new(&mut packer);
+            batching.take(unit, &mut report);
+            let names = Names {
+                functions: unit.functions.clone(),
+                files: unit.files.clone(),
+                order: (0..u32::try_from(unit.files.len()).unwrap_or(NONE)).collect(),
+            };
+            lines.join(batching.finish(names), &mut known, &mut report);
         }
         lines
     }
@@ -265,13 +277,22 @@ impl<'data> Lines<'data> {
             report.skip("units beyond the first 4,294,967,295");
             return;
         };
-        let files: Box<[u32]> =
-            unit.files.iter().map(|&file| known.file(file, &mut self.files)).collect();
         let place = |index: u32| usize::try_from(index).unwrap_or(usize::MAX);
+        let mut files: Box<[u32]> = vec![NONE; unit.names.files.len()].into_boxed_slice();
+        for &number in &unit.names.order {
+            if let Some((slot, &file)) =
+                files.get_mut(place(number)).zip(unit.names.files.get(place(number)))
+            {
+                *slot = known.file(file, &mut self.files);
+            }
+        }
+        let uses = unit.uses.iter().copied().chain(std::iter::repeat(0));
         let functions: Box<[u32]> = unit
+            .names
             .functions
             .iter()
-            .map(|&(function, uses)| {
+            .zip(uses)
+            .map(|(&function, uses)| {
                 let file = files.get(place(function.file)).copied().unwrap_or(NONE);
                 known.function(Function { file, ..function }, uses, &mut self.functions)
             })
@@ -301,31 +322,52 @@ fn batch_end(units: &Units<'_, '_>, first: usize, limit: u64) -> usize {
 
 /// A unit as its thread leaves it.
 struct Batched<'data> {
-    /// With how often each has a node; files are the unit's.
-    functions: Vec<(Function<'data>, u32)>,
-    files: Vec<SourceFile<'data>>,
+    names: Names<'data>,
+    /// How often each function has a node; those behind the last have none.
+    uses: Vec<u32>,
     /// `unit` is not known yet, `function` is the unit's.
     pieces: Vec<PackedPiece>,
     bytes: Vec<u8>,
 }
 
-impl<'data> Batched<'data> {
-    fn pack(unit: &UnitLines<'data>, packer: &mut Packer, report: &mut Report) -> Self {
-        let mut uses = vec![0; unit.functions.len()];
-        let mut bytes = Vec::new();
-        let mut pieces = Vec::with_capacity(unit.pieces.len());
-        packer.begin_unit(unit);
-        for piece in &unit.pieces {
-            let start = u32::try_from(bytes.len());
-            if !packer.piece(unit, piece, &mut uses, &mut bytes) {
+/// A unit while its parts come.
+struct Batching<'a> {
+    packer: &'a mut Packer,
+    uses: Vec<u32>,
+    pieces: Vec<PackedPiece>,
+    bytes: Vec<u8>,
+    full: bool,
+}
+
+impl<'a> Batching<'a> {
+    fn new(packer: &'a mut Packer) -> Self {
+        let (uses, pieces, bytes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { packer, uses, pieces, bytes, full: false }
+    }
+
+    /// Packs a part: the pieces of each function one after the other.
+    fn take(&mut self, part: &UnitLines<'_>, report: &mut Report) {
+        self.packer.begin(part);
+        let mut by_root: Vec<&Piece> = part.pieces.iter().collect();
+        if !by_root.is_sorted_by_key(|piece| piece.root) {
+            by_root.sort_by_key(|piece| piece.root);
+        }
+        self.pieces.reserve(by_root.len());
+        for piece in by_root {
+            if self.full {
+                break;
+            }
+            let start = u32::try_from(self.bytes.len());
+            if !self.packer.piece(part, piece, &mut self.uses, &mut self.bytes) {
                 report.skip("functions whose inlined ones lie in too many of their parts");
             }
-            let (Ok(start), Ok(end)) = (start, u32::try_from(bytes.len())) else {
+            let (Ok(start), Ok(end)) = (start, u32::try_from(self.bytes.len())) else {
                 report.skip("units whose packed rows pass 4 GiB, cut there");
+                self.full = true;
                 break;
             };
-            let root = usize::try_from(piece.root).ok().and_then(|root| unit.nodes.get(root));
-            pieces.push(PackedPiece {
+            let root = usize::try_from(piece.root).ok().and_then(|root| part.nodes.get(root));
+            self.pieces.push(PackedPiece {
                 start: piece.start,
                 size: piece.size,
                 section: piece.section,
@@ -336,13 +378,17 @@ impl<'data> Batched<'data> {
                 entry: piece.entry,
             });
         }
-        bytes.shrink_to_fit();
-        Self {
-            functions: unit.functions.iter().copied().zip(uses).collect(),
-            files: unit.files.clone(),
-            pieces,
-            bytes,
+    }
+
+    /// The unit; its pieces are in order, those of one place as they came.
+    fn finish<'data>(mut self, names: Names<'data>) -> Batched<'data> {
+        let place = |piece: &PackedPiece| (piece.section, piece.start, piece.size);
+        if !self.pieces.is_sorted_by_key(place) {
+            self.pieces.sort_by_key(place);
         }
+        self.bytes.shrink_to_fit();
+        self.pieces.shrink_to_fit();
+        Batched { names, uses: self.uses, pieces: self.pieces, bytes: self.bytes }
     }
 }
 
