@@ -152,12 +152,18 @@ pub struct Lines<'data> {
     pieces: Vec<PackedPiece>,
     /// Bytes of DWARF it was read from.
     weight: u64,
-    /// Those of the largest unit, which is read whole.
-    largest: u64,
+    /// Bytes of memory that reading a unit took at most, about.
+    held: u64,
 }
 
-/// Memory that a unit takes while it is read and packed, as a multiple of its DWARF.
-const UNIT_MEMORY: u64 = 6;
+/// Of packed rows, and of what is encoded from them.
+const PACKED_MEMORY: u64 = 2;
+/// Of a piece: it is put in order, and settled against others.
+const PIECE_MEMORY: u64 = 120;
+/// Of a function, while it is known by its unit and among all.
+const FUNCTION_MEMORY: u64 = 200;
+/// Of a file, with its directory.
+const FILE_MEMORY: u64 = 400;
 
 impl<'data> Lines<'data> {
     /// Reads all DWARF of an image; the same for every number of threads and
@@ -184,7 +190,6 @@ impl<'data> Lines<'data> {
         }
         for units in &all {
             let weights = (0..units.len()).map(|unit| units.weight(unit));
-            lines.largest = weights.clone().fold(lines.largest, u64::max);
             lines.weight = weights.fold(lines.weight, u64::saturating_add);
             let mut next = 0usize;
             while next < units.len() {
@@ -205,6 +210,7 @@ impl<'data> Lines<'data> {
                     .collect();
                 for (unit, unit_report) in batch {
                     report.absorb(unit_report);
+                    lines.held = lines.held.max(unit.names.held);
                     lines.join(unit, &mut known, report);
                 }
                 options.progress.advance(end.saturating_sub(next));
@@ -237,25 +243,29 @@ impl<'data> Lines<'data> {
                 functions: unit.functions.clone(),
                 files: unit.files.clone(),
                 order: (0..u32::try_from(unit.files.len()).unwrap_or(NONE)).collect(),
+                held: 0,
             };
             lines.join(batching.finish(names), &mut known, &mut report);
         }
         lines
     }
 
-    /// What to say when the largest unit alone does not fit a bound on memory:
-    /// units are read whole, however large.
+    /// Bytes that it takes until it is encoded and laid out, about: the packed rows
+    /// and what is made of them, functions and files with the tables that know
+    /// them, and the largest function, which is read whole.
     #[must_use]
-    pub(crate) fn beyond(&self, max_memory: Option<u64>) -> Option<String> {
-        let bound = max_memory?;
-        let needed = self.largest.saturating_mul(UNIT_MEMORY);
-        (needed > bound).then(|| {
-            format!(
-                "the bound on memory is {bound} bytes, and one unit of debug information has {}: it is read \
-                 whole, which takes about {needed}; went on beyond the bound, give more or --names-only",
-                self.largest
-            )
-        })
+    pub(crate) fn least(&self) -> u64 {
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let packed =
+            self.units.iter().fold(0, |sum, unit| count(unit.bytes.len()).saturating_add(sum));
+        let terms = [
+            (packed, PACKED_MEMORY),
+            (count(self.pieces.len()), PIECE_MEMORY),
+            (count(self.functions.len()), FUNCTION_MEMORY),
+            (count(self.files.len()), FILE_MEMORY),
+            (self.held, 1),
+        ];
+        terms.iter().fold(0, |sum, (count, each)| count.saturating_mul(*each).saturating_add(sum))
     }
 
     /// True when nothing is known.

@@ -35,6 +35,9 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) allowance: &'a Allowance,
 }
 
+/// Memory of a part while it is put together, as a multiple of its DIEs.
+const DIE_MEMORY: u64 = 7;
+
 /// What the numbers in the parts of a unit mean.
 #[derive(Debug, Default)]
 pub(crate) struct Names<'data> {
@@ -44,6 +47,8 @@ pub(crate) struct Names<'data> {
     pub(crate) files: Vec<SourceFile<'data>>,
     /// Numbers of all files, in an order that does not depend on the parts.
     pub(crate) order: Vec<u32>,
+    /// Bytes of memory that were taken at once, about.
+    pub(crate) held: u64,
 }
 
 /// How a unit is taken to pieces.
@@ -111,6 +116,7 @@ impl<'data> Parts<'_, 'data> {
             let part = put_together(tree, found, &mut names, &mut calls, &mut files);
             take(&part, report);
         }
+        let held = walk.largest().saturating_mul(DIE_MEMORY).saturating_add(lines.bytes());
         drop(walk);
         flat.outside(
             steps.rows,
@@ -123,7 +129,7 @@ impl<'data> Parts<'_, 'data> {
         report.skip_many("references beyond what their unit can hold", self.allowance.refused());
         report.skip_many("source files with paths of more than 4,096 bytes", files.too_long);
         let order = files.order();
-        Names { functions: names.list, files: files.list, order }
+        Names { functions: names.list, files: files.list, order, held }
     }
 
     /// Where the functions of all parts start.

@@ -166,7 +166,8 @@ impl<'a> Flattening<'a> {
             }
         }
         drop(strays);
-        tree.inlined.clear();
+        // Its segments are all that is needed of what was inlined.
+        tree.inlined = Vec::new();
         let mut stretches = stretches.list;
         stretches.sort_unstable();
         let mut out = (Vec::with_capacity(stretches.len()), Vec::new());

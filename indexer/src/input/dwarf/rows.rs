@@ -237,13 +237,22 @@ impl<'a, 'report> Rows<'a, 'report> {
 
     /// Drops what is out of order in the open sequence.
     fn put_in_order(&mut self) {
-        let all: Vec<LineRow> = self.rows.rows(self.rows.open()).collect();
-        let kept = longest_in_order(&all);
-        self.rows.clear_open();
-        let dropped = all.len().saturating_sub(kept.len());
-        self.report.skip_many("line rows out of order", super::wide(dropped));
-        self.start = kept.first().map_or(0, |first| first.address);
-        kept.into_iter().for_each(|row| self.rows.push(row));
+        let all = self.rows.take_open();
+        let addresses: Vec<u64> = all.rows(all.open()).map(|row| row.address).collect();
+        let kept = longest_in_order(&addresses);
+        drop(addresses);
+        let mut dropped = 0_u64;
+        for (row, is_kept) in all.rows(all.open()).zip(kept) {
+            match is_kept {
+                true if self.rows.open().len == 0 => {
+                    self.start = row.address;
+                    self.rows.push(row);
+                }
+                true => self.rows.push(row),
+                false => dropped = dropped.saturating_add(1),
+            }
+        }
+        self.report.skip_many("line rows out of order", dropped);
     }
 
     /// Ends the open sequence at `end`, or at its last row when it has no end.
@@ -293,27 +302,29 @@ impl<'a, 'report> Rows<'a, 'report> {
     }
 }
 
-/// The most rows that are in order of their addresses; the others are damage.
-fn longest_in_order(rows: &[LineRow]) -> Vec<LineRow> {
+/// Which rows to keep so that the most of them are in order of their
+/// addresses; the others are damage.
+fn longest_in_order(addresses: &[u64]) -> Vec<bool> {
+    const NOTHING: usize = usize::MAX;
     // `ends[n]`: the row with the least address that ends a run of n + 1 rows.
     let mut ends: Vec<usize> = Vec::new();
-    let mut before: Vec<Option<usize>> = Vec::with_capacity(rows.len());
-    let address = |place: usize| rows.get(place).map_or(u64::MAX, |row| row.address);
-    for (place, row) in rows.iter().enumerate() {
-        let length = ends.partition_point(|&end| address(end) <= row.address);
-        before.push(length.checked_sub(1).and_then(|n| ends.get(n)).copied());
+    let mut before: Vec<usize> = Vec::with_capacity(addresses.len());
+    let address = |place: usize| addresses.get(place).copied().unwrap_or(u64::MAX);
+    for (place, &at) in addresses.iter().enumerate() {
+        let length = ends.partition_point(|&end| address(end) <= at);
+        let last = length.checked_sub(1).and_then(|n| ends.get(n)).copied();
+        before.push(last.unwrap_or(NOTHING));
         match ends.get_mut(length) {
             Some(end) => *end = place,
             None => ends.push(place),
         }
     }
-    let mut kept = Vec::with_capacity(ends.len());
-    let mut next = ends.last().copied();
-    while let Some(place) = next {
-        kept.extend(rows.get(place).copied());
-        next = before.get(place).copied().flatten();
+    let mut kept = vec![false; addresses.len()];
+    let mut next = ends.last().copied().unwrap_or(NOTHING);
+    while let Some(slot) = kept.get_mut(next) {
+        *slot = true;
+        next = before.get(next).copied().unwrap_or(NOTHING);
     }
-    kept.reverse();
     kept
 }
 

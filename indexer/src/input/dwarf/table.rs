@@ -78,6 +78,17 @@ impl Store {
         self.open = Run { first: self.blocks.len(), len: 0 };
     }
 
+    /// Takes the rows of the open run out: it is empty then.
+    pub(super) fn take_open(&mut self) -> Self {
+        let base = self.blocks.get(self.open.first).map_or(self.bytes.len(), |first| first.at);
+        let bytes = self.bytes.split_off(base);
+        let mut blocks = self.blocks.split_off(self.open.first);
+        blocks.iter_mut().for_each(|block| block.at = block.at.saturating_sub(base));
+        let open = Run { first: 0, len: self.open.len };
+        self.open.len = 0;
+        Self { bytes, blocks, closed: 0, open, last: self.last }
+    }
+
     /// Drops the rows of the open run.
     pub(super) fn clear_open(&mut self) {
         if let Some(first) = self.blocks.get(self.open.first) {
@@ -197,6 +208,13 @@ impl<'a> LineTable<'a> {
     /// Rows: at least as many as there are spans.
     pub(super) fn len(&self) -> usize {
         self.store.closed
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        let blocks = std::mem::size_of_val(self.store.blocks.as_slice());
+        let parts = std::mem::size_of_val(self.parts.as_slice());
+        super::wide(self.store.bytes.len().saturating_add(blocks).saturating_add(parts))
     }
 
     /// The spans that end after `address`; the first one may be cut before it.

@@ -96,6 +96,8 @@ pub(super) struct Walk<'a, 'data> {
     /// DIEs to come; `None` after the last one.
     entries: Option<gimli::EntriesRaw<'a, Slice<'data>>>,
     damaged: bool,
+    /// Bytes of the largest part so far.
+    largest: u64,
 }
 
 impl<'a, 'data> Walk<'a, 'data> {
@@ -118,12 +120,18 @@ impl<'a, 'data> Walk<'a, 'data> {
             in_code: 0,
             damaged: entries.is_err(),
             entries: entries.ok(),
+            largest: 0,
         }
     }
 
     /// True when there is nothing to come.
     pub(super) fn is_done(&self) -> bool {
         self.entries.is_none()
+    }
+
+    /// Bytes of the largest part so far.
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
     }
 
     /// The part at hand.
@@ -136,7 +144,11 @@ impl<'a, 'data> Walk<'a, 'data> {
     pub(super) fn part(&mut self, bytes: u64, report: &mut Report) -> &mut Tree {
         self.tree.clear();
         if let Some(mut entries) = self.entries.take() {
-            match self.read(&mut entries, bytes, report) {
+            let from = entries.next_offset().0;
+            let read = self.read(&mut entries, bytes, report);
+            let read_bytes = entries.next_offset().0.saturating_sub(from);
+            self.largest = self.largest.max(super::wide(read_bytes));
+            match read {
                 Ok(true) => {}
                 Ok(false) => self.entries = Some(entries),
                 Err(_) => self.damaged = true,
