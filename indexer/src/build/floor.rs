@@ -7,9 +7,9 @@ use crate::lines::Lines;
 use crate::model::Image;
 
 /// Of the process, and of sections and segments.
-const BASE: u64 = 4 << 20;
+const BASE: u64 = 2 << 20;
 /// Of a symbol, until it is laid out.
-const SYMBOL: u64 = 160;
+const SYMBOL: u64 = 130;
 
 /// Bytes that a build of this image takes at least, about; `kept` are those of
 /// sections that had to be unpacked or relocated.
@@ -22,8 +22,8 @@ pub(super) fn least(image: &Image<'_>, kept: u64, lines: &Lines<'_>) -> u64 {
 pub(super) fn beyond(bound: Option<u64>, needed: u64) -> Option<String> {
     let bound = bound.filter(|&bound| needed > bound)?;
     Some(format!(
-        "expected at most {bound} bytes of memory to be enough, found symbols and lines that take about \
-         {needed} however they are read; went on beyond the bound, give more or --names-only"
+        "expected {bound} bytes of memory to be enough for this build, found symbols and lines that take \
+         about {needed} however they are read; went on beyond the bound, give more or --names-only"
     ))
 }
 

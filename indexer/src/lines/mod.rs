@@ -28,12 +28,14 @@ use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::input::dwarf::{Names, Units};
-use crate::model::lines::{Function, NONE, Piece, SourceFile, UnitLines};
+use crate::model::lines::{Function, NONE, SourceFile, UnitLines};
 use crate::model::{DebugInfo, Image, Report};
 use crate::parallel::allowed;
 use crate::progress::Listener;
+use batching::{Batched, Batching};
 use pack::Packer;
 
+mod batching;
 mod encode;
 mod files;
 mod overlap;
@@ -156,12 +158,10 @@ pub struct Lines<'data> {
     held: u64,
 }
 
-/// Of packed rows, and of what is encoded from them.
-const PACKED_MEMORY: u64 = 2;
+/// Memory of a function: its entries in tables of its unit and of all.
+const FUNCTION_MEMORY: u64 = 210;
 /// Of a piece: it is put in order, and settled against others.
-const PIECE_MEMORY: u64 = 120;
-/// Of a function, while it is known by its unit and among all.
-const FUNCTION_MEMORY: u64 = 200;
+const PIECE_MEMORY: u64 = 40;
 /// Of a file, with its directory.
 const FILE_MEMORY: u64 = 400;
 
@@ -250,22 +250,24 @@ impl<'data> Lines<'data> {
         lines
     }
 
-    /// Bytes that it takes until it is encoded and laid out, about: the packed rows
-    /// and what is made of them, functions and files with the tables that know
-    /// them, and the largest function, which is read whole.
+    /// Bytes that it takes until it is laid out, about: what is packed with what
+    /// one unit takes while it is read, or with what is encoded from it,
+    /// whichever is more.
     #[must_use]
     pub(crate) fn least(&self) -> u64 {
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let packed =
             self.units.iter().fold(0, |sum, unit| count(unit.bytes.len()).saturating_add(sum));
-        let terms = [
-            (packed, PACKED_MEMORY),
-            (count(self.pieces.len()), PIECE_MEMORY),
-            (count(self.functions.len()), FUNCTION_MEMORY),
-            (count(self.files.len()), FILE_MEMORY),
-            (self.held, 1),
+        let functions = count(self.functions.len());
+        let reading = self.held.saturating_add(functions.saturating_mul(FUNCTION_MEMORY / 2));
+        let encoding = [
+            (packed / 5).saturating_mul(4),
+            functions.saturating_mul(FUNCTION_MEMORY),
+            count(self.pieces.len()).saturating_mul(PIECE_MEMORY),
+            count(self.files.len()).saturating_mul(FILE_MEMORY),
         ];
-        terms.iter().fold(0, |sum, (count, each)| count.saturating_mul(*each).saturating_add(sum))
+        let encoding = encoding.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
+        packed.saturating_add(reading.max(encoding))
     }
 
     /// True when nothing is known.
@@ -328,78 +330,6 @@ fn batch_end(units: &Units<'_, '_>, first: usize, limit: u64) -> usize {
         end = end.saturating_add(1);
     }
     end
-}
-
-/// A unit as its thread leaves it.
-struct Batched<'data> {
-    names: Names<'data>,
-    /// How often each function has a node; those behind the last have none.
-    uses: Vec<u32>,
-    /// `unit` is not known yet, `function` is the unit's.
-    pieces: Vec<PackedPiece>,
-    bytes: Vec<u8>,
-}
-
-/// A unit while its parts come.
-struct Batching<'a> {
-    packer: &'a mut Packer,
-    uses: Vec<u32>,
-    pieces: Vec<PackedPiece>,
-    bytes: Vec<u8>,
-    full: bool,
-}
-
-impl<'a> Batching<'a> {
-    fn new(packer: &'a mut Packer) -> Self {
-        let (uses, pieces, bytes) = (Vec::new(), Vec::new(), Vec::new());
-        Self { packer, uses, pieces, bytes, full: false }
-    }
-
-    /// Packs a part: the pieces of each function one after the other.
-    fn take(&mut self, part: &UnitLines<'_>, report: &mut Report) {
-        self.packer.begin(part);
-        let mut by_root: Vec<&Piece> = part.pieces.iter().collect();
-        if !by_root.is_sorted_by_key(|piece| piece.root) {
-            by_root.sort_by_key(|piece| piece.root);
-        }
-        self.pieces.reserve(by_root.len());
-        for piece in by_root {
-            if self.full {
-                break;
-            }
-            let start = u32::try_from(self.bytes.len());
-            if !self.packer.piece(part, piece, &mut self.uses, &mut self.bytes) {
-                report.skip("functions whose inlined ones lie in too many of their parts");
-            }
-            let (Ok(start), Ok(end)) = (start, u32::try_from(self.bytes.len())) else {
-                report.skip("units whose packed rows pass 4 GiB, cut there");
-                self.full = true;
-                break;
-            };
-            let root = usize::try_from(piece.root).ok().and_then(|root| part.nodes.get(root));
-            self.pieces.push(PackedPiece {
-                start: piece.start,
-                size: piece.size,
-                section: piece.section,
-                unit: NONE,
-                bytes: (start, end),
-                function: root.map_or(NONE, |root| root.function),
-                inside: piece.root != NONE,
-                entry: piece.entry,
-            });
-        }
-    }
-
-    /// The unit; its pieces are in order, those of one place as they came.
-    fn finish<'data>(mut self, names: Names<'data>) -> Batched<'data> {
-        let place = |piece: &PackedPiece| (piece.section, piece.start, piece.size);
-        if !self.pieces.is_sorted_by_key(place) {
-            self.pieces.sort_by_key(place);
-        }
-        self.bytes.shrink_to_fit();
-        self.pieces.shrink_to_fit();
-        Batched { names, uses: self.uses, pieces: self.pieces, bytes: self.bytes }
-    }
 }
 
 /// Functions and files that were met before.
