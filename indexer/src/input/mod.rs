@@ -26,6 +26,7 @@ pub mod elf;
 pub mod jitdump;
 pub mod kallsyms;
 mod live_code;
+pub mod nearest;
 pub mod macho;
 pub mod packed;
 pub mod perf_map;

@@ -40,6 +40,7 @@ use self::versions::{VersionTables, Versions};
 use super::{InputError, ReadOptions};
 use crate::model::{AddressKind, Format, Image, Report, Source, Store};
 
+pub(super) mod binutils;
 mod bytes;
 mod companion;
 mod debug_alt;
