@@ -48,14 +48,19 @@ impl Rows {
     pub(super) fn run<'data>(program: &Program<'data>, paths: &mut Paths<'data>) -> Self {
         let header = program.header();
         let mut building = Building::default();
-        let mut registers = Registers::new(header.address_size());
+        let start = || {
+            let mut registers = Registers::new(header.address_size());
+            registers.file = first_file(header.version());
+            registers
+        };
+        let mut registers = start();
         let mut discriminator = 0;
         let mut instructions = header.instructions();
         while let Ok(Some(instruction)) = instructions.next_instruction(header) {
             match instruction {
                 LineInstruction::EndSequence => {
                     building.end(registers.address);
-                    registers = Registers::new(header.address_size());
+                    registers = start();
                     discriminator = 0;
                 }
                 LineInstruction::SetDiscriminator(number) => {
@@ -93,6 +98,12 @@ impl Rows {
         let after = rows.partition_point(|row| row.address <= address);
         rows.get(after.checked_sub(1)?)
     }
+}
+
+/// The file that a sequence begins in: the table's first, which DWARF 5 counts as
+/// 0 and means as 1.
+fn first_file(version: u16) -> u64 {
+    if version >= 5 { 0 } else { 1 }
 }
 
 /// Rows as they come.
