@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use crate::model::{DebugInfo, Report};
 
-use super::files::program;
+use super::files::{self, program};
 use super::limits::Allowance;
 use super::{File, headers, unit};
 
@@ -100,7 +100,10 @@ impl<'data> Nearest<'data> {
         let part = |header| {
             let (entered, extent) = names::enter(&main, header)?;
             entered.stmt_list?;
-            let allowance = Allowance::of(super::wide(header.length_including_self()));
+            // A skeleton is short, whatever its ranges are.
+            let lines = entered.stmt_list.and_then(|offset| files::extent(&main.dwarf, offset));
+            let weight = super::wide(header.length_including_self());
+            let allowance = Allowance::of(weight.saturating_add(lines.unwrap_or(0)));
             let mut ranges = Vec::new();
             let _ = extent.read(&main.dwarf, &entered.unit, &allowance, &mut ranges);
             let ranges = ranges.iter().map(|range| (range.start, range.end)).collect();

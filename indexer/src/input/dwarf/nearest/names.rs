@@ -94,8 +94,8 @@ impl<'data> Units<'data> {
         self.read(place, offset, die, 0)
     }
 
-    /// A linkage name replaces any name, an origin's replaces the DIE's own, and
-    /// a plain one is taken when there is no other yet.
+    /// A linkage name replaces any name, an origin's name any but a linkage name,
+    /// and a plain one is taken when there is no other yet.
     fn read(&self, place: Place, offset: usize, die: usize, hops: u32) -> Named<'data> {
         let mut named = Named::default();
         let Some((file, entered)) = self.file(place).zip(self.enter(place, offset)) else {
@@ -127,8 +127,9 @@ impl<'data> Units<'data> {
                         && hops < HOPS
                     {
                         let origin = self.read(place, offset, die, hops.saturating_add(1));
-                        named.name = origin.name;
-                        named.linkage |= origin.linkage;
+                        if origin.linkage || !named.linkage {
+                            named = origin;
+                        }
                     }
                 }
                 _ => {}
