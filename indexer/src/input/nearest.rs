@@ -126,7 +126,7 @@ impl<'data> Binary<'data> {
         let address = there.stated.wrapping_add(offset);
         let hit = match variable {
             Some(symbol) => nearest.variable(address, symbol),
-            None => nearest.find(address),
+            None => nearest.find(address, section.code),
         };
         let function = hit.as_ref().and_then(|hit| hit.function);
         let known = hit.is_some();

@@ -84,7 +84,12 @@ pub(in crate::input) struct Nearest<'data> {
     settled: HashMap<(usize, u32), Named<'data>>,
     /// Variables by address, with the part that they are in.
     variables: Option<HashMap<u64, Vec<(usize, Variable<'data>)>>>,
+    /// How often a variable was asked for.
+    asked: u32,
 }
+
+/// After so many questions for variables names are compared as a whole.
+const MANY: u32 = 100;
 
 impl<'data> Nearest<'data> {
     /// Reads the headers and root DIEs of all units.
@@ -109,20 +114,24 @@ impl<'data> Nearest<'data> {
             let ranges = ranges.iter().map(|range| (range.start, range.end)).collect();
             Some(Part { offset: headers::offset_of(header), ranges })
         };
-        let parts = main.headers.list.iter().filter_map(part).collect();
+        let read = main.headers.list.iter().take_while(|header| !ends_reading(&main, header));
+        let parts = read.filter_map(part).collect();
         Self {
             units: Units::new(main, supplementary),
             parts,
             contents: HashMap::new(),
             settled: HashMap::new(),
             variables: None,
+            asked: 0,
         }
     }
 
     /// What the first unit says that knows a function or a row for the address.
-    pub(in crate::input) fn find(&mut self, address: u64) -> Option<Hit<'data>> {
+    /// Units that do not claim it are asked only where there is no code: there,
+    /// dead code answers.
+    pub(in crate::input) fn find(&mut self, address: u64, code: bool) -> Option<Hit<'data>> {
         for part in 0..self.parts.len() {
-            if !self.parts.get(part).is_some_and(|part| part.may_hold(address)) {
+            if code && !self.parts.get(part).is_some_and(|part| part.may_hold(address)) {
                 continue;
             }
             let Some(content) = self.content(part) else { continue };
@@ -170,16 +179,22 @@ impl<'data> Nearest<'data> {
         frames
     }
 
-    /// Where a variable of that name is declared: `name` may be part of the
-    /// symbol's, as it is in C++.
+    /// Where the variable of a symbol is declared. Its name may be part of the
+    /// symbol's, as it is in C++, until many questions were asked: then binutils
+    /// have a table of names, and it must be the whole.
     pub(in crate::input) fn variable(&mut self, address: u64, symbol: &[u8]) -> Option<Hit<'data>> {
         let variables = match self.variables.take() {
             Some(variables) => variables,
             None => self.read_variables(),
         };
+        self.asked = self.asked.saturating_add(1);
+        let whole = self.asked > MANY;
         let found = variables.get(&address).and_then(|list| {
             list.iter().copied().find(|(_, variable)| {
-                let named = |name| memchr::memmem::find(symbol, name).is_some();
+                let named = |name: &[u8]| match whole {
+                    true => symbol == name,
+                    false => memchr::memmem::find(symbol, name).is_some(),
+                };
                 variable.file.is_some() && variable.name.is_some_and(named)
             })
         });
@@ -237,6 +252,14 @@ impl<'data> Nearest<'data> {
         let functions = Functions::read(dwarf, unit, &allowance);
         Some(Content { paths, rows, functions })
     }
+}
+
+/// True for a unit that binutils do not get past: they read no list of ranges
+/// whose addresses are stated by their numbers (gcc's `-gsplit-dwarf`), and no
+/// unit after it.
+fn ends_reading<'data>(file: &File<'data>, header: &unit::Header<'data>) -> bool {
+    let Some((entered, extent)) = names::enter(file, header) else { return false };
+    extent.list_has_numbers(&file.dwarf, &entered.unit)
 }
 
 impl Part {

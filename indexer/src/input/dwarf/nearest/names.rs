@@ -122,7 +122,7 @@ impl<'data> Units<'data> {
                         named = Named { name: Some(name), linkage: true };
                     }
                 }
-                constants::DW_AT_abstract_origin | constants::DW_AT_specification => {
+                origin if is_followed(origin, hops) => {
                     if let Some((place, offset, die)) = self.resolve(place, offset, &value)
                         && hops < HOPS
                     {
@@ -209,6 +209,17 @@ pub(super) fn enter<'data>(
     // A line program that is not there makes the unit worthless to binutils.
     let stmt_list = root.stmt_list.filter(|&offset| files::extent(&file.dwarf, offset).is_some());
     Some((Entered { unit, stmt_list, plain }, extent))
+}
+
+/// True for an attribute that leads to a DIE whose name counts: an origin only
+/// from the function itself, so that the clone of a clone (a constructor of
+/// gcc's `-flto`) has no name.
+fn is_followed(attribute: constants::DwAt, hops: u32) -> bool {
+    match attribute {
+        constants::DW_AT_specification => true,
+        constants::DW_AT_abstract_origin => hops == 0,
+        _ => false,
+    }
 }
 
 /// True for the languages whose functions binutils print by the name that the
