@@ -33,7 +33,7 @@ use answer::Writer;
 use binary::InBinary;
 use find::Finder;
 use number::{Asked, asked};
-use options::{Options, Request};
+use options::{Complaint, Options, Request};
 
 /// The name of the verb and of the program it stands in for.
 const NAME: &str = "addr2line";
@@ -87,7 +87,8 @@ pub(crate) fn main(call: Call) -> ExitCode {
             "symidx {NAME} {} (options and output of GNU {NAME})\n",
             env!("CARGO_PKG_VERSION")
         )),
-        Err(complaint) => Err(format!(
+        Err(Complaint::Style(complaint)) => Err(complaint),
+        Err(Complaint::Usage(complaint)) => Err(format!(
             "{complaint}\nUsage: {program} [option(s)] [addr(s)]; see {program} --help"
         )),
     });
@@ -131,11 +132,13 @@ fn run(options: &Options) -> Result<(), String> {
     let file = Path::new(options.file.as_deref().unwrap_or(OsStr::new("a.out")));
     let target = options.target.as_deref();
     check(file, target)?;
+    if target.is_some_and(|target| target == "binary") {
+        return answer_all(Finding::Nothing, options);
+    }
     let store = Store::new();
     let section = options.section.as_deref();
-    let missing = |section: &OsStr| {
-        format!("{}: cannot find section {}", file.display(), section.display())
-    };
+    let missing =
+        |section: &OsStr| format!("{}: cannot find section {}", file.display(), section.display());
     // What is no index and no binary of GNU's is ours to judge.
     let opened = input::open(file, &store).ok().filter(|opened| elf::is_elf(opened.data));
     let Some(opened) = opened else {
@@ -156,7 +159,7 @@ fn run(options: &Options) -> Result<(), String> {
         .ok_or_else(|| format!("{}: file format not recognized", file.display()))?;
     let binary = InBinary::new(binary, name);
     let binary = binary.ok_or_else(|| missing(section.unwrap_or_default()))?;
-    answer_all(Finding::Binary(binary), options)
+    answer_all(Finding::Binary(Box::new(binary)), options)
 }
 
 /// Answers what was asked, of an index or of a binary.
@@ -184,7 +187,7 @@ fn answer_all(finding: Finding<'_>, options: &Options) -> Result<(), String> {
             Some(corrupt) => Err(format!("{}: answers are missing: {corrupt}", file.display())),
             None => Ok(()),
         },
-        Finding::Binary(_) => Ok(()),
+        Finding::Binary(_) | Finding::Nothing => Ok(()),
     }
 }
 
@@ -195,7 +198,12 @@ fn check(file: &Path, target: Option<&OsStr>) -> Result<(), String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Err(format!("'{name}': No such file"))
         }
-        Err(error) => Err(format!("Warning: could not locate '{name}'.  reason: {error}")),
+        Err(error) => {
+            let text = error.to_string();
+            // The library for C does not say the number.
+            let reason = text.split(" (os error").next().unwrap_or(&text);
+            Err(format!("Warning: could not locate '{name}'.  reason: {reason}"))
+        }
         Ok(metadata) if metadata.is_dir() => Err(format!("Warning: '{name}' is a directory")),
         Ok(metadata) if !metadata.is_file() => {
             Err(format!("Warning: '{name}' is not an ordinary file"))
@@ -233,7 +241,9 @@ fn open(file: &Path, taken: Taken) -> Result<Index<'static>, String> {
 /// Where answers come from.
 enum Finding<'i> {
     Index(Finder<'i>),
-    Binary(InBinary<'i>),
+    Binary(Box<InBinary<'i>>),
+    /// A file that is to be taken for bytes without a meaning.
+    Nothing,
 }
 
 impl Finding<'_> {
@@ -241,6 +251,7 @@ impl Finding<'_> {
         match self {
             Self::Index(finder) => finder.is_64(),
             Self::Binary(binary) => binary.is_64(),
+            Self::Nothing => false,
         }
     }
 
@@ -248,6 +259,7 @@ impl Finding<'_> {
         match self {
             Self::Index(finder) => finder.symbol(name, offset),
             Self::Binary(binary) => binary.symbol(name, offset),
+            Self::Nothing => 0,
         }
     }
 }
@@ -271,6 +283,7 @@ impl Session<'_, '_> {
         let out = self.output.buffer();
         match &mut self.finding {
             Finding::Index(finder) => self.writer.write(out, address, &finder.frames(address), 0),
+            Finding::Nothing => self.writer.write(out, address, &[], 0),
             Finding::Binary(binary) => {
                 let frames = binary.frames(address);
                 let discriminator = frames.first().map_or(0, |frame| frame.discriminator);

@@ -26,8 +26,8 @@ pub mod elf;
 pub mod jitdump;
 pub mod kallsyms;
 mod live_code;
-pub mod nearest;
 pub mod macho;
+pub mod nearest;
 pub mod packed;
 pub mod perf_map;
 #[cfg(test)]

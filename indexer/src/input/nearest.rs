@@ -17,6 +17,18 @@ mod symbols;
 use symbols::Symbols;
 
 /// A binary, as binutils see it.
+///
+/// ```
+/// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+/// use symidx_indexer::{input::nearest::Binary, model::Store};
+///
+/// let (store, data) = (Store::new(), std::fs::read(app)?);
+/// let mut binary = Binary::open(app, &data, &store).unwrap();
+/// let (name, address) = binary.symbols().find(|(name, _)| *name == b"outer").unwrap();
+/// assert!(binary.frames(address).iter().any(|frame| frame.function == Some(name)));
+/// assert!(Binary::open(app, &data[..data.len() - 1], &store).is_none()); // cut short
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Binary<'data> {
     is_64: bool,
     relocatable: bool,
@@ -27,6 +39,11 @@ pub struct Binary<'data> {
 }
 
 /// One frame of an answer; what is not known is `None`, or 0.
+///
+/// ```
+/// let unknown = symidx_indexer::input::nearest::NearestFrame::default();
+/// assert_eq!((unknown.function, unknown.file, unknown.line), (None, None, 0));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NearestFrame<'data> {
     /// The function's linkage name.

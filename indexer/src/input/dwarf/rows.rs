@@ -117,7 +117,11 @@ impl Registers {
     }
 
     /// Executes one instruction; true when it makes a row.
-    pub(super) fn execute(&mut self, instruction: &LineInstruction<Slice<'_>>, program: &Program<'_>) -> bool {
+    pub(super) fn execute(
+        &mut self,
+        instruction: &LineInstruction<Slice<'_>>,
+        program: &Program<'_>,
+    ) -> bool {
         let header = program.header();
         match *instruction {
             LineInstruction::Special(opcode) => {

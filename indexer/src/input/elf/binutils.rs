@@ -144,17 +144,12 @@ fn has_whole_tables<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> bool {
     let sections = match (start, count) {
         (0, count) => count == 0 && header.e_type(endian) != elf::ET_REL,
         (_, 0) => false,
-        (start, count) => {
-            size == record && is_there(data, start, count.saturating_mul(record))
-        }
+        (start, count) => size == record && is_there(data, start, count.saturating_mul(record)),
     };
     let start = header.e_phoff(endian).into();
     let record = bytes::size_of::<Elf::ProgramHeader>();
     let programs = u64::from(header.e_phnum(endian)).saturating_mul(record);
-    versions
-        && header.e_type(endian) != elf::ET_CORE
-        && sections
-        && is_there(data, start, programs)
+    versions && header.e_type(endian) != elf::ET_CORE && sections && is_there(data, start, programs)
 }
 
 fn is_there(data: &[u8], start: u64, size: u64) -> bool {
@@ -202,9 +197,7 @@ fn plain_file<'data>(file: &File<'data>) -> PlainFile<'data> {
     let numbered = (0u32..).zip(&file.sections).skip(1);
     let sections = numbered.filter(|(_, section)| !describes(file, section)).map(section).collect();
     let mut symbols = Vec::new();
-    for (kind, source) in
-        [(elf::SHT_SYMTAB, Source::Symtab), (elf::SHT_DYNSYM, Source::Dynsym)]
-    {
+    for (kind, source) in [(elf::SHT_SYMTAB, Source::Symtab), (elf::SHT_DYNSYM, Source::Dynsym)] {
         let section = (0u32..).zip(&file.sections).find(|(_, section)| section.kind == kind);
         let report = &mut Report::default();
         let table = section.and_then(|section| Table::from_section(file, section, source, report));
@@ -249,7 +242,9 @@ fn read<'data, Elf: FileHeader<Endian = Endianness>>(
         };
         let name = strings.get(u64::from(record.st_name(endian))).unwrap_or(&[]);
         let name = match file.section(section) {
-            Some(section) if name.is_empty() && record.st_type() == elf::STT_SECTION => section.name,
+            Some(section) if name.is_empty() && record.st_type() == elf::STT_SECTION => {
+                section.name
+            }
             _ => name,
         };
         found.push(PlainSymbol {
@@ -263,4 +258,60 @@ fn read<'data, Elf: FileHeader<Endian = Endianness>>(
         });
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn testdata(name: &str) -> Vec<u8> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/elf");
+        std::fs::read(folder.join(name)).unwrap_or_default()
+    }
+
+    fn opens(data: &[u8]) -> bool {
+        let store = Store::new();
+        plain(Path::new("/nowhere/x"), store.keep(data.to_vec()), &store).is_some()
+    }
+
+    #[test]
+    fn sections_are_those_that_describe_no_others() {
+        let (store, data) = (Store::new(), testdata("swift/s4.exe"));
+        let plain = plain(Path::new("/nowhere/x"), store.keep(data), &store);
+        let sections = plain.map(|plain| plain.own.sections).unwrap_or_default();
+        let has = |name: &[u8]| sections.iter().any(|section| section.name == name);
+        assert!(has(b".text") && has(b".debug_info"));
+        for none in [&b".nothing"[..], b".symtab", b".strtab", b".shstrtab", b""] {
+            assert!(!has(none), "{none:?}");
+        }
+    }
+
+    /// Both header tables must be there; what is in the sections is not looked at.
+    #[test]
+    fn a_file_cut_short_is_none() {
+        for name in ["swift/s4.exe", "relocatable/m1.o"] {
+            let data = testdata(name);
+            assert!(opens(&data), "{name}");
+            for end in (0..data.len()).step_by(97) {
+                assert!(!opens(data.get(..end).unwrap_or(&[])), "{name} up to {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn headers_that_binutils_refuse() {
+        let data = testdata("swift/s4.exe");
+        let with = |at: usize, bytes: &[u8]| {
+            let mut data = data.clone();
+            if let Some(place) = data.get_mut(at..at.saturating_add(bytes.len())) {
+                place.copy_from_slice(bytes);
+            }
+            opens(&data)
+        };
+        assert!(with(7, &[99]) && with(18, &[40, 0]) && with(16, &[0, 0]) && with(54, &[40, 0]));
+        // A core dump, no such class, order and version, no sections, too many of both.
+        assert!(!with(16, &[4, 0]) && !with(4, &[3]) && !with(5, &[3]) && !with(6, &[0]));
+        assert!(!with(60, &[0, 0]) && !with(40, &[0; 8]) && !with(58, &[40, 0]));
+        assert!(!with(60, &[0xff, 0xf0]) && !with(56, &[0xff, 0xf0]));
+    }
 }

@@ -211,7 +211,8 @@ mod tests {
         let of = |list: &[PlainSymbol<'static>], offset| {
             symbols(list).find(1, offset).and_then(|found| found.file)
         };
-        let several = [file("a.c"), local("one", 0), file("b.c"), local("two", 4), symbol("g", 8, 4)];
+        let several =
+            [file("a.c"), local("one", 0), file("b.c"), local("two", 4), symbol("g", 8, 4)];
         assert_eq!(of(&several, 0), Some(&b"a.c"[..]));
         assert_eq!(of(&several, 4), Some(&b"b.c"[..]));
         assert_eq!(of(&several, 8), None);

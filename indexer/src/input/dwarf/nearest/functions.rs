@@ -113,9 +113,8 @@ impl Functions {
     pub(super) fn find(&self, address: u64) -> Option<u32> {
         let first = self.reach.partition_point(|&end| end <= address);
         let spans = self.spans.get(first..)?.iter();
-        let holding = spans
-            .take_while(|span| span.low <= address)
-            .filter(|span| address < span.high);
+        let holding =
+            spans.take_while(|span| span.low <= address).filter(|span| address < span.high);
         let shortest = holding.min_by_key(|span| {
             (span.high.saturating_sub(span.low), std::cmp::Reverse(span.function))
         });
@@ -161,9 +160,7 @@ mod tests {
     #[test]
     fn the_shortest_range_counts_and_the_last_of_equal_ones() {
         let nested = functions(&[(0, 100), (10, 20), (10, 20), (40, 60), (55, 58)]);
-        for (address, function) in
-            [(0, 0), (10, 2), (20, 0), (40, 3), (56, 4), (58, 3), (99, 0)]
-        {
+        for (address, function) in [(0, 0), (10, 2), (20, 0), (40, 3), (56, 4), (58, 3), (99, 0)] {
             assert_eq!(nested.find(address), Some(function), "{address}");
         }
         assert_eq!(nested.find(100), None);

@@ -84,12 +84,7 @@ pub(in crate::input) struct Nearest<'data> {
     settled: HashMap<(usize, u32), Named<'data>>,
     /// Variables by address, with the part that they are in.
     variables: Option<HashMap<u64, Vec<(usize, Variable<'data>)>>>,
-    /// How often a variable was asked for.
-    asked: u32,
 }
-
-/// After so many questions for variables names are compared as a whole.
-const MANY: u32 = 100;
 
 impl<'data> Nearest<'data> {
     /// Reads the headers and root DIEs of all units.
@@ -122,7 +117,6 @@ impl<'data> Nearest<'data> {
             contents: HashMap::new(),
             settled: HashMap::new(),
             variables: None,
-            asked: 0,
         }
     }
 
@@ -179,22 +173,16 @@ impl<'data> Nearest<'data> {
         frames
     }
 
-    /// Where the variable of a symbol is declared. Its name may be part of the
-    /// symbol's, as it is in C++, until many questions were asked: then binutils
-    /// have a table of names, and it must be the whole.
+    /// Where the variable of a symbol is declared: its name may be part of the
+    /// symbol's, as it is in C++.
     pub(in crate::input) fn variable(&mut self, address: u64, symbol: &[u8]) -> Option<Hit<'data>> {
         let variables = match self.variables.take() {
             Some(variables) => variables,
             None => self.read_variables(),
         };
-        self.asked = self.asked.saturating_add(1);
-        let whole = self.asked > MANY;
         let found = variables.get(&address).and_then(|list| {
             list.iter().copied().find(|(_, variable)| {
-                let named = |name: &[u8]| match whole {
-                    true => symbol == name,
-                    false => memchr::memmem::find(symbol, name).is_some(),
-                };
+                let named = |name: &[u8]| memchr::memmem::find(symbol, name).is_some();
                 variable.file.is_some() && variable.name.is_some_and(named)
             })
         });

@@ -50,13 +50,16 @@ pub(super) struct Entered<'data> {
     plain: bool,
 }
 
+/// A unit that was entered; `None` for a damaged one.
+type Ready<'data> = Option<Rc<Entered<'data>>>;
+
 /// The units of a file and of its supplementary file.
 pub(super) struct Units<'data> {
     /// The file.
     pub(super) main: File<'data>,
     /// Its supplementary file.
     pub(super) supplementary: Option<File<'data>>,
-    ready: RefCell<HashMap<(Place, usize), Option<Rc<Entered<'data>>>>>,
+    ready: RefCell<HashMap<(Place, usize), Ready<'data>>>,
 }
 
 impl<'data> Units<'data> {

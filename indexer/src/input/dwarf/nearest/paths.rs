@@ -50,7 +50,8 @@ impl<'data> Paths<'data> {
     /// absolute, whatever it is: in DWARF 5 directory 0 is the unit's own, and
     /// a relative one is there twice.
     pub(super) fn path(&self, file: u64) -> Vec<u8> {
-        let counted = |number: u64| if self.from_zero { Some(number) } else { number.checked_sub(1) };
+        let counted =
+            |number: u64| if self.from_zero { Some(number) } else { number.checked_sub(1) };
         let place = counted(file).and_then(|place| usize::try_from(place).ok());
         let Some(&(directory, name)) = place.and_then(|place| self.files.get(place)) else {
             return UNKNOWN.to_vec();
@@ -99,8 +100,13 @@ mod tests {
     #[test]
     fn relative_directories_of_dwarf_5_are_there_twice() {
         let paths = table(true, b"./sunrpc");
-        let expected =
-            ["./sunrpc/./sunrpc/a.c", "./sunrpc/include/b.h", "/usr/include/c.h", "/d.c", "./sunrpc/e.c"];
+        let expected = [
+            "./sunrpc/./sunrpc/a.c",
+            "./sunrpc/include/b.h",
+            "/usr/include/c.h",
+            "/d.c",
+            "./sunrpc/e.c",
+        ];
         for (file, expected) in (0..).zip(expected) {
             assert_eq!(path(&paths, file), expected);
         }
@@ -111,9 +117,12 @@ mod tests {
     #[test]
     fn older_tables_count_from_1_and_directory_0_is_the_units() {
         let paths = table(false, b"./sunrpc");
-        for (file, expected) in
-            [(0, "<unknown>"), (1, "./sunrpc/a.c"), (2, "./sunrpc/./sunrpc/b.h"), (3, "./sunrpc/include/c.h")]
-        {
+        for (file, expected) in [
+            (0, "<unknown>"),
+            (1, "./sunrpc/a.c"),
+            (2, "./sunrpc/./sunrpc/b.h"),
+            (3, "./sunrpc/include/c.h"),
+        ] {
             assert_eq!(path(&paths, file), expected);
         }
         assert_eq!(without_host(b"host.:/src"), b"/src");

@@ -170,13 +170,12 @@ impl Building {
 fn disjoint(sequences: Vec<Sequence>) -> Vec<Sequence> {
     let mut kept: Vec<Sequence> = Vec::with_capacity(sequences.len());
     for mut sequence in sequences {
-        if let Some(last) = kept.last() {
-            if sequence.low < last.end {
-                if sequence.end <= last.end {
-                    continue;
-                }
-                sequence.low = last.end;
+        let end = kept.last().map_or(0, |last| last.end);
+        if sequence.low < end {
+            if sequence.end <= end {
+                continue;
             }
+            sequence.low = end;
         }
         kept.push(sequence);
     }

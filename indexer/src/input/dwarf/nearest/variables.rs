@@ -19,7 +19,7 @@ const ADDRESS: u8 = 3;
 /// One variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variable<'data> {
-    /// Its name in the program.
+    /// Its linkage name, else its name in the program.
     pub(super) name: Option<&'data [u8]>,
     /// Number of the file that declares it.
     pub(super) file: Option<u64>,
@@ -32,10 +32,7 @@ pub(super) struct Variable<'data> {
 }
 
 /// The variables of a unit that have an address.
-pub(super) fn read<'data>(
-    dwarf: &Dwarf<'data>,
-    unit: &Unit<'data>,
-) -> Vec<(u64, Variable<'data>)> {
+pub(super) fn read<'data>(dwarf: &Dwarf<'data>, unit: &Unit<'data>) -> Vec<(u64, Variable<'data>)> {
     let mut all = HashMap::new();
     let mut fixed = Vec::new();
     let _ = scan(dwarf, unit, &mut all, &mut fixed);
@@ -75,7 +72,10 @@ fn scan<'data>(
         for spec in abbreviation.attributes() {
             let attribute = entries.read_attribute(*spec)?;
             match attribute.name() {
-                constants::DW_AT_name => {
+                constants::DW_AT_name if variable.name.is_some() => {}
+                constants::DW_AT_name
+                | constants::DW_AT_linkage_name
+                | constants::DW_AT_MIPS_linkage_name => {
                     variable.name = text::of(dwarf, Some(unit), &attribute.value(), &allowance);
                 }
                 constants::DW_AT_decl_file => variable.file = number(&attribute),
