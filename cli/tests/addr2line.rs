@@ -214,7 +214,7 @@ fn the_name_of_the_program_makes_the_call() {
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_symidx"), &link).unwrap();
     let file = testdata("elf/zero-size/z.exe");
     let output = Command::new(&link).args(["-fe", text(&file), "401058"]).output().unwrap();
-    assert_eq!(stdout(&output), "sized\n??:?\n");
+    assert_eq!(stdout(&output), "mid_label\n??:?\n");
     assert_eq!(stderr(&output), "");
     let output = Command::new(&link).args(["-e", "no-such-file"]).output().unwrap();
     assert_eq!(stderr(&output), format!("{}: 'no-such-file': No such file\n", link.display()));
@@ -267,7 +267,7 @@ fn perf_holds_a_conversation() {
         };
         sentinel.iter().for_each(|expected| assert_eq!(line(), *expected));
         for (address, name, place) in
-            [(0x40_1058_u64, "sized\n", "??:?\n"), (0x10, "??\n", "??:0\n")]
+            [(0x40_1058_u64, "mid_label\n", "??:?\n"), (0x10, "??\n", "??:0\n")]
         {
             writeln!(questions, "{address:016x}\n,").unwrap();
             if with_addresses {
