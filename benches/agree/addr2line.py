@@ -6,7 +6,7 @@
 
 Asked: random bytes of executable sections (fixed seed), then the same number of others: starts of symbols of data and
 code, the bytes around the ends of sections, PLT stubs, 0 and addresses outside. Each set is asked in one run per form
-of output, as both programs remember what they were asked. Every answer that differs is put in a class by what differs
+of output, as both programs remember what they were asked; with --alone, each address of code in a run of its own. Every answer that differs is put in a class by what differs
 in it; the exit status is 1 when one does. Needs GNU addr2line and readelf.
 """
 import argparse
@@ -58,6 +58,8 @@ def draw(path, section, count):
     rng, known = random.Random(SEED), sections(path)
     if section:
         size = next(size for name, _, _, size, _ in known if name == section)
+        if not size:
+            return [], []
         return [rng.randrange(size) for _ in range(count)], [0, size - 1, size, size + 1, 1 << 40]
     code = [(lo, lo + size) for _, kind, lo, size, flags in known if "X" in flags and size and kind != "NULL"]
     chosen = rng.choices(code, [hi - lo for lo, hi in code], k=count)
@@ -85,11 +87,17 @@ def place(line):
     return (m[1], m[2], m[3]) if m else (line, b"", None)
 
 
+def lines(form, answer):
+    """Function and place, in turn, without the address; -p has both in one line."""
+    if "p" not in form:
+        return answer.splitlines()[1:]
+    parts = answer.split(b": ", 1)[1].replace(b"\n (inlined by) ", b"\n").splitlines()
+    return [part for line in parts for part in (line.rsplit(b" at ", 1) if "f" in form else [line])]
+
+
 def classes(form, ours, theirs):
     """What differs in one answer, in short words."""
-    mine, other = ours.splitlines()[1:], theirs.splitlines()[1:]
-    if "p" in form:
-        return {"spelling of -p"}
+    mine, other = lines(form, ours), lines(form, theirs)
     if len(mine) != len(other):
         return {f"{'fewer' if len(mine) < len(other) else 'more'} frames"}
     found, step = set(), 2 if "f" in form else 1
@@ -98,7 +106,7 @@ def classes(form, ours, theirs):
         if a == b:
             continue
         if step == 2 and i % 2 == 0:
-            found.add(f"{where}: function")
+            found.add("demangled name" if "C" in form else f"{where}: function")
             continue
         for what, x, y in zip(("file", "line", "discriminator"), place(a), place(b)):
             if x != y:
@@ -114,7 +122,11 @@ class Report:
 def compare(path, section, args):
     report, shown = Report(), 0
     code, odd = draw(path, section, args.count)
+    if args.alone:
+        return alone(path, section, code, args)
     for kind, addresses in (("code", code), ("odd", odd)):
+        if not addresses:
+            continue
         text = "".join(f"{a:x}\n" for a in addresses).encode()
         for form in FORMS if not args.form else args.form:
             tail = [form, "-e", path, *(["-j", section] if section else [])]
@@ -134,6 +146,19 @@ def compare(path, section, args):
     return report
 
 
+def alone(path, section, code, args):
+    """Every address in a run of its own: nothing was read or asked before it."""
+    report = Report()
+    for address in code:
+        tail = ["-afi", "-e", path, *(["-j", section] if section else []), hex(address)]
+        ours, theirs = run([args.symidx, "addr2line", *tail], b""), run([args.gnu, *tail], b"")
+        report.asked["code"] += 1
+        report.equal["code"] += ours == theirs
+        if ours != theirs:
+            report.counts[", ".join(sorted(classes("-afi", ours, theirs)))] += 1
+    return report
+
+
 def table(rows):
     out = ["| file | code: equal | odd addresses: equal | what differs |", "|---|---:|---:|---|"]
     for name, r in rows:
@@ -150,6 +175,7 @@ def main():
     p.add_argument("--programs", nargs="*", metavar="WAY", help="build programs/ in these ways (all) and compare each")
     p.add_argument("--count", type=int, default=300, help="addresses of code of each file (%(default)s)")
     p.add_argument("--form", action="append", help="only this form of output; -a must be in it")
+    p.add_argument("--alone", action="store_true", help="ask each address of code in a run of its own")
     p.add_argument("--show", type=int, default=5, help="different answers printed for each file (%(default)s)")
     args = p.parse_args()
     print(f"# {need_gnu(args)}", flush=True)
