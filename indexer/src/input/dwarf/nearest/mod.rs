@@ -97,9 +97,11 @@ impl<'data> Nearest<'data> {
             File::open(unit::dwarf(sections, endian), "", report)
         });
         let main = File::open(dwarf, "", report);
+        // Many units may name one long line program.
+        let mut left = super::times(8, info.sections.line);
         let part = |header| {
             let (entered, extent) = names::enter(&main, header)?;
-            entered.stmt_list?;
+            left = left.checked_sub(files::extent(&main.dwarf, entered.stmt_list?)?)?;
             // A skeleton is short, whatever its ranges are.
             let lines = entered.stmt_list.and_then(|offset| files::extent(&main.dwarf, offset));
             let weight = super::wide(header.length_including_self());

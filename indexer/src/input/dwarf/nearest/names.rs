@@ -94,12 +94,19 @@ impl<'data> Units<'data> {
 
     /// The name of the function whose DIE is at `die` in the unit at `offset`.
     pub(super) fn name(&self, place: Place, offset: usize, die: usize) -> Named<'data> {
-        self.read(place, offset, die, 0)
+        let mut left = HOPS;
+        self.read((place, offset, die), true, &mut left)
     }
 
     /// A linkage name replaces any name, an origin's name any but a linkage name,
     /// and a plain one is taken when there is no other yet.
-    fn read(&self, place: Place, offset: usize, die: usize, hops: u32) -> Named<'data> {
+    /// `left` is how many more DIEs may be read, whatever they refer to.
+    fn read(
+        &self,
+        (place, offset, die): (Place, usize, usize),
+        first: bool,
+        left: &mut u32,
+    ) -> Named<'data> {
         let mut named = Named::default();
         let Some((file, entered)) = self.file(place).zip(self.enter(place, offset)) else {
             return named;
@@ -125,11 +132,12 @@ impl<'data> Units<'data> {
                         named = Named { name: Some(name), linkage: true };
                     }
                 }
-                origin if is_followed(origin, hops) => {
-                    if let Some((place, offset, die)) = self.resolve(place, offset, &value)
-                        && hops < HOPS
+                origin if is_followed(origin, first) => {
+                    if let Some(origin) = self.resolve(place, offset, &value)
+                        && let Some(rest) = left.checked_sub(1)
                     {
-                        let origin = self.read(place, offset, die, hops.saturating_add(1));
+                        *left = rest;
+                        let origin = self.read(origin, false, left);
                         if origin.linkage || !named.linkage {
                             named = origin;
                         }
@@ -217,10 +225,10 @@ pub(super) fn enter<'data>(
 /// True for an attribute that leads to a DIE whose name counts: an origin only
 /// from the function itself, so that the clone of a clone (a constructor of
 /// gcc's `-flto`) has no name.
-fn is_followed(attribute: constants::DwAt, hops: u32) -> bool {
+fn is_followed(attribute: constants::DwAt, first: bool) -> bool {
     match attribute {
         constants::DW_AT_specification => true,
-        constants::DW_AT_abstract_origin => hops == 0,
+        constants::DW_AT_abstract_origin => first,
         _ => false,
     }
 }
