@@ -28,7 +28,7 @@ impl<'o> Writer<'o> {
     }
 
     /// Appends an answer; without frames it says that nothing is known.
-    /// A discriminator is the first frame's.
+    /// The discriminator is the first frame's; GNU prints it with all of them.
     pub(super) fn write(
         &mut self,
         out: &mut Vec<u8>,
@@ -160,6 +160,14 @@ mod tests {
         );
         assert_eq!(text("ips", &chain), "a.c:2\n (inlined by) a.c:7\n");
         assert_eq!(text("a3s", &chain), "0x00001174\na.c:2\n");
+    }
+
+    #[test]
+    fn every_frame_has_the_discriminator_of_the_first() {
+        let options = Options { inlines: true, basenames: true, ..Options::default() };
+        let mut out = Vec::new();
+        Writer::new(&options, true, false).write(&mut out, 0, &chain(), 3);
+        assert_eq!(out, b"a.c:2 (discriminator 3)\na.c:7 (discriminator 3)\n");
     }
 
     #[test]
