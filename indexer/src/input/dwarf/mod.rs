@@ -29,6 +29,7 @@ mod flatten;
 mod headers;
 mod limits;
 mod names;
+pub(super) mod nearest;
 mod ranges;
 mod rows;
 mod split;

@@ -106,17 +106,17 @@ pub(super) fn read<'a, 'data>(
 }
 
 /// The registers of the line machine that matter here.
-struct Registers {
-    address: u64,
+pub(super) struct Registers {
+    pub(super) address: u64,
     op_index: u64,
-    file: u64,
-    line: u32,
+    pub(super) file: u64,
+    pub(super) line: u32,
     column: u64,
     mask: u64,
 }
 
 impl Registers {
-    fn new(address_size: u8) -> Self {
+    pub(super) fn new(address_size: u8) -> Self {
         Self {
             address: 0,
             op_index: 0,
@@ -128,7 +128,11 @@ impl Registers {
     }
 
     /// Executes one instruction; true when it makes a row.
-    fn execute(&mut self, instruction: &LineInstruction<Slice<'_>>, program: &Program<'_>) -> bool {
+    pub(super) fn execute(
+        &mut self,
+        instruction: &LineInstruction<Slice<'_>>,
+        program: &Program<'_>,
+    ) -> bool {
         let header = program.header();
         match *instruction {
             LineInstruction::Special(opcode) => {
