@@ -4,9 +4,10 @@
 //! DebugInfo ─ units, side by side ─▶ UnitLines ─ pack ─▶ Lines ─ overlap ─▶ segments ─ encode ─▶ EncodedLines
 //! ```
 //!
-//! Units are read in batches of bounded weight, each is packed where it was
-//! read, and the packed units are joined in the input's order: so the bytes
-//! never depend on the number of threads, and memory grows with the index.
+//! Units are read in batches of bounded weight, and one that is larger than a
+//! batch by parts of whole functions; each is packed where it was read, and the
+//! packed units are joined in the input's order: so the bytes never depend on
+//! the number of threads or the bound, and memory grows with the index.
 //! Nothing here reads DWARF.
 //!
 //! ```
@@ -58,7 +59,7 @@ pub(crate) struct LineOptions {
 
 impl LineOptions {
     /// Batches that keep a build below a bound on anonymous memory, as far as
-    /// they decide it: a unit takes a few times its DWARF while it is read. A
+    /// they decide it: what is read at once takes a few times its DWARF. A
     /// number of threads is that of a pool of its own; `None`: the process's.
     #[must_use]
     pub(crate) fn new(

@@ -75,7 +75,10 @@ impl<'data> Parts<'_, 'data> {
         let (lines, mut table) = match &self.lines {
             Some((program, table)) => {
                 let mut table = table.clone();
-                (rows::read(program, &mut table, self.addresses, report), Some(table))
+                (
+                    rows::read(program, &mut table, self.addresses, steps.dies.is_some(), report),
+                    Some(table),
+                )
             }
             None => (LineTable::empty(map), None),
         };

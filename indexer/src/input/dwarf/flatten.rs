@@ -376,6 +376,8 @@ fn emit(
     let first = rows.len();
     let mut position = stretch.start;
     let mut spans = lines.from(position).peekable();
+    // The file of the row before, whose first row in the piece is an earlier one.
+    let mut named: Option<(u32, u32)> = None;
     let after = segments.partition_point(|segment| segment.start <= position);
     let mut node = after
         .checked_sub(1)
@@ -390,7 +392,11 @@ fn emit(
         let offset = u32::try_from(position.wrapping_sub(stretch.start)).unwrap_or(u32::MAX);
         let (place, until) = match spans.peek() {
             Some(span) if span.start <= position => {
-                let file = files.number(span.file, stretch.order(offset, base));
+                let file = match named {
+                    Some((index, number)) if index == span.file => number,
+                    _ => files.number(span.file, stretch.order(offset, base)),
+                };
+                named = Some((span.file, file));
                 ((file, span.line, span.column), span.end)
             }
             Some(span) => ((NONE, 0, 0), span.start),

@@ -67,15 +67,17 @@ pub(super) struct Addresses<'a> {
     pub(super) linked: bool,
 }
 
-/// Runs a line program. Its own file definitions go to `table`.
+/// Runs a line program. Its own file definitions go to `table`. Its rows are
+/// `packed`, or they are not.
 pub(super) fn read<'a, 'data>(
     program: &Program<'data>,
     table: &mut FileTable<'data>,
     addresses: Addresses<'a>,
+    packed: bool,
     report: &mut Report,
 ) -> LineTable<'a> {
     let header = program.header();
-    let mut reader = Rows::new(addresses, report);
+    let mut reader = Rows::new(addresses, packed, report);
     let mut registers = Registers::new(header.address_size());
     let mut instructions = header.instructions();
     loop {
@@ -201,13 +203,13 @@ struct Rows<'a, 'report> {
 }
 
 impl<'a, 'report> Rows<'a, 'report> {
-    fn new(addresses: Addresses<'a>, report: &'report mut Report) -> Self {
+    fn new(addresses: Addresses<'a>, packed: bool, report: &'report mut Report) -> Self {
         Self {
             addresses: addresses.map,
             report,
             linked: addresses.linked,
             mapping: None,
-            rows: Store::default(),
+            rows: Store::new(packed),
             start: 0,
             dead: 0,
             in_order: true,

@@ -1,4 +1,5 @@
-//! Line rows kept short: about as many bytes as their line program has.
+//! Line rows, kept short where a unit has many: then about as many bytes as
+//! their line program.
 //!
 //! In: the rows of sequences, in order of address. Out: [`Span`]s from any
 //! address on, sorted and disjoint, each inside one mapping. Which sequence
@@ -23,15 +24,19 @@ struct Block {
 /// Rows of one sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Its first block.
+    /// Its first block, or its first row when rows are not packed.
     first: usize,
     /// Its rows.
     pub(super) len: usize,
 }
 
-/// Rows, packed. The open run is the last one.
+/// Rows of runs. The open run is the last one.
 #[derive(Debug, Default)]
 pub(super) struct Store {
+    /// Rows are packed: that takes a sixth of the memory, and some time.
+    packed: bool,
+    /// Those that are not.
+    plain: Vec<LineRow>,
     bytes: Vec<u8>,
     blocks: Vec<Block>,
     /// Rows of all runs before the open one.
@@ -41,8 +46,23 @@ pub(super) struct Store {
 }
 
 impl Store {
+    /// Of rows that are packed or not: what comes out is the same.
+    pub(super) fn new(packed: bool) -> Self {
+        Self { packed, ..Self::default() }
+    }
+
     /// Adds a row to the open run.
     pub(super) fn push(&mut self, row: LineRow) {
+        if self.packed {
+            self.pack(row);
+        } else {
+            self.plain.push(row);
+        }
+        self.open.len = self.open.len.saturating_add(1);
+        self.last = row;
+    }
+
+    fn pack(&mut self, row: LineRow) {
         if self.open.len.is_multiple_of(BLOCK) {
             self.blocks.push(Block { address: row.address, at: self.bytes.len() });
             self.last = LineRow::first(row.address);
@@ -58,8 +78,6 @@ impl Store {
         if column {
             put(&mut self.bytes, row.column.into());
         }
-        self.open.len = self.open.len.saturating_add(1);
-        self.last = row;
     }
 
     /// The open run, so far.
@@ -75,44 +93,66 @@ impl Store {
     /// Begins another run; the open one is kept.
     pub(super) fn close(&mut self) {
         self.closed = self.closed.saturating_add(self.open.len);
-        self.open = Run { first: self.blocks.len(), len: 0 };
+        let first = if self.packed { self.blocks.len() } else { self.plain.len() };
+        self.open = Run { first, len: 0 };
     }
 
     /// Takes the rows of the open run out: it is empty then.
     pub(super) fn take_open(&mut self) -> Self {
+        let open = Run { first: 0, len: self.open.len };
+        self.open.len = 0;
+        if !self.packed {
+            let plain = self.plain.split_off(self.open.first);
+            return Self { plain, open, last: self.last, ..Self::default() };
+        }
         let base = self.blocks.get(self.open.first).map_or(self.bytes.len(), |first| first.at);
         let bytes = self.bytes.split_off(base);
         let mut blocks = self.blocks.split_off(self.open.first);
         blocks.iter_mut().for_each(|block| block.at = block.at.saturating_sub(base));
-        let open = Run { first: 0, len: self.open.len };
-        self.open.len = 0;
-        Self { bytes, blocks, closed: 0, open, last: self.last }
+        Self { packed: true, bytes, blocks, open, last: self.last, ..Self::default() }
     }
 
     /// Drops the rows of the open run.
     pub(super) fn clear_open(&mut self) {
+        self.open.len = 0;
+        if !self.packed {
+            self.plain.truncate(self.open.first);
+            return;
+        }
         if let Some(first) = self.blocks.get(self.open.first) {
             self.bytes.truncate(first.at);
         }
         self.blocks.truncate(self.open.first);
-        self.open.len = 0;
+    }
+
+    fn plain(&self, run: Run) -> &[LineRow] {
+        let end = run.first.saturating_add(run.len);
+        self.plain.get(run.first..end).unwrap_or(&[])
     }
 
     /// Rows of a run, all of them.
     pub(super) fn rows(&self, run: Run) -> RowsOf<'_> {
-        RowsOf { store: self, left: run.len, block: run.first, inside: 0, ..RowsOf::none(self) }
+        if !self.packed {
+            return RowsOf::Plain(self.plain(run).iter());
+        }
+        RowsOf::Packed(Packed { left: run.len, block: run.first, ..Packed::none(self) })
     }
 
     /// Rows of a run from the last one on that is at `address` or before it.
     fn rows_from(&self, run: Run, address: u64) -> RowsOf<'_> {
+        if !self.packed {
+            let rows = self.plain(run);
+            let after = rows.partition_point(|row| row.address <= address);
+            return RowsOf::Plain(rows.get(after.saturating_sub(1)..).unwrap_or(&[]).iter());
+        }
         let end = run.first.saturating_add(run.len.div_ceil(BLOCK));
         let blocks = self.blocks.get(run.first..end).unwrap_or(&[]);
         let after = blocks.partition_point(|block| block.address <= address);
         let skipped = after.saturating_sub(1);
-        let mut rows = RowsOf {
+        let mut rows = Packed {
             left: run.len.saturating_sub(skipped.saturating_mul(BLOCK)),
             block: run.first.saturating_add(skipped),
-            ..RowsOf::none(self)
+            ..Packed::none(self)
         };
         let mut behind = rows;
         behind.next();
@@ -120,15 +160,35 @@ impl Store {
             let here = behind;
             match behind.next() {
                 Some(next) if next.address <= address => rows = here,
-                _ => return rows,
+                _ => return RowsOf::Packed(rows),
             }
         }
     }
 }
 
 /// The rows of a run, one after the other.
+#[derive(Clone, Debug)]
+pub(super) enum RowsOf<'a> {
+    /// As they are.
+    Plain(std::slice::Iter<'a, LineRow>),
+    /// Read from their bytes.
+    Packed(Packed<'a>),
+}
+
+impl Iterator for RowsOf<'_> {
+    type Item = LineRow;
+
+    fn next(&mut self) -> Option<LineRow> {
+        match self {
+            Self::Plain(rows) => rows.next().copied(),
+            Self::Packed(rows) => rows.next(),
+        }
+    }
+}
+
+/// The rows of a run that is packed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RowsOf<'a> {
+pub(super) struct Packed<'a> {
     store: &'a Store,
     numbers: Numbers<'a>,
     /// Rows to come.
@@ -140,14 +200,14 @@ pub(super) struct RowsOf<'a> {
     last: LineRow,
 }
 
-impl<'a> RowsOf<'a> {
+impl<'a> Packed<'a> {
     fn none(store: &'a Store) -> Self {
         let (numbers, last) = (Numbers::new(&[]), LineRow::first(0));
         Self { store, numbers, left: 0, block: 0, inside: 0, last }
     }
 }
 
-impl Iterator for RowsOf<'_> {
+impl Iterator for Packed<'_> {
     type Item = LineRow;
 
     fn next(&mut self) -> Option<LineRow> {
@@ -214,7 +274,9 @@ impl<'a> LineTable<'a> {
     pub(super) fn bytes(&self) -> u64 {
         let blocks = std::mem::size_of_val(self.store.blocks.as_slice());
         let parts = std::mem::size_of_val(self.parts.as_slice());
-        super::wide(self.store.bytes.len().saturating_add(blocks).saturating_add(parts))
+        let rows = std::mem::size_of_val(self.store.plain.as_slice());
+        let all = [self.store.bytes.len(), blocks, parts, rows];
+        all.iter().fold(0, |sum, part| super::wide(*part).saturating_add(sum))
     }
 
     /// The spans that end after `address`; the first one may be cut before it.
@@ -224,7 +286,7 @@ impl<'a> LineTable<'a> {
         let mut spans = Spans {
             table: self,
             coming,
-            rows: RowsOf::none(&self.store),
+            rows: RowsOf::Plain([].iter()),
             row: None,
             part: None,
             mapping: None,

@@ -45,7 +45,7 @@ fn end(start: u64, size: u64) -> u64 {
 
 /// A table of these spans: a run each.
 fn table_of<'a>(spans: &[Span], addresses: &'a AddressMap) -> LineTable<'a> {
-    let mut store = Store::default();
+    let mut store = Store::new(spans.len().is_multiple_of(2));
     let mut parts = Vec::new();
     for &Span { start, end, file, line, column } in spans {
         store.push(LineRow { address: start, file, line, column });
