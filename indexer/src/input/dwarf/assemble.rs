@@ -35,8 +35,8 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) allowance: &'a Allowance,
 }
 
-/// The rows of a longer line program are packed, which takes time: most units
-/// have a hundredth of it.
+/// The rows of a longer line program are packed, which takes time: nearly all
+/// units have a shorter one.
 const LONG_PROGRAM: usize = 1 << 20;
 
 /// Memory of a part while it is put together, as a multiple of its DIEs.
