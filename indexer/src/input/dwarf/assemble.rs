@@ -35,6 +35,10 @@ pub(super) struct Parts<'a, 'data> {
     pub(super) allowance: &'a Allowance,
 }
 
+/// The rows of a longer line program are packed, which takes time: nearly all
+/// units have a shorter one.
+const LONG_PROGRAM: usize = 1 << 20;
+
 /// Memory of a part while it is put together, as a multiple of its DIEs.
 const DIE_MEMORY: u64 = 7;
 
@@ -75,10 +79,9 @@ impl<'data> Parts<'_, 'data> {
         let (lines, mut table) = match &self.lines {
             Some((program, table)) => {
                 let mut table = table.clone();
-                (
-                    rows::read(program, &mut table, self.addresses, steps.dies.is_some(), report),
-                    Some(table),
-                )
+                let long = program.header().raw_program_buf().len() > LONG_PROGRAM;
+                let packed = long || steps.dies.is_some();
+                (rows::read(program, &mut table, self.addresses, packed, report), Some(table))
             }
             None => (LineTable::empty(map), None),
         };
