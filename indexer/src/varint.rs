@@ -4,6 +4,7 @@
 //! part of a file's format.
 
 /// Appends a number.
+#[inline]
 pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(low(value) | 0x80);
@@ -17,12 +18,14 @@ fn low(value: u64) -> u8 {
 }
 
 /// A signed number as one that is small for small amounts of either sign.
+#[inline]
 pub(crate) fn zigzag(value: i64) -> u64 {
     let sign = if value < 0 { u64::MAX } else { 0 };
     (value.cast_unsigned() << 1) ^ sign
 }
 
 /// The number that [`zigzag`] was given.
+#[inline]
 pub(crate) fn unzigzag(value: u64) -> i64 {
     let half = (value >> 1).cast_signed();
     if value & 1 == 0 { half } else { !half }
@@ -42,6 +45,7 @@ impl<'a> Numbers<'a> {
     }
 
     /// The number at the front.
+    #[inline]
     pub(crate) fn next(&mut self) -> u64 {
         let mut value = 0u64;
         let mut shift = 0u32;

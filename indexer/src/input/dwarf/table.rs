@@ -52,6 +52,7 @@ impl Store {
     }
 
     /// Adds a row to the open run.
+    #[inline]
     pub(super) fn push(&mut self, row: LineRow) {
         if self.packed {
             self.pack(row);
@@ -178,6 +179,7 @@ pub(super) enum RowsOf<'a> {
 impl Iterator for RowsOf<'_> {
     type Item = LineRow;
 
+    #[inline]
     fn next(&mut self) -> Option<LineRow> {
         match self {
             Self::Plain(rows) => rows.next().copied(),
@@ -340,6 +342,7 @@ impl Spans<'_> {
 impl Iterator for Spans<'_> {
     type Item = Span;
 
+    #[inline]
     fn next(&mut self) -> Option<Span> {
         loop {
             let part = self.part?;
