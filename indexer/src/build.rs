@@ -51,6 +51,9 @@ pub struct BuildOptions {
     /// Store what people read in place of mangled names, for readers that
     /// cannot demangle or have no time to.
     pub demangle: bool,
+    /// Store names packed: several times smaller, and to be put together when one
+    /// is read.
+    pub pack_names: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
     /// changes what is built. A unit is read whole, which takes about six times
     /// its DWARF: where that alone passes the bound, the report has a warning.
@@ -358,6 +361,10 @@ impl<'store> Source<'store> {
         if options.demangle {
             layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;
         }
+        if options.pack_names {
+            options.progress.phase("packing names", 0);
+            layout::pack_names(&mut plan).map_err(too_much)?;
+        }
         self.image.report = report;
         Ok(Prepared { source: self, plan, symbols, line_rows, inlined, beyond })
     }
@@ -575,6 +582,9 @@ fn option_words(options: &BuildOptions) -> Vec<String> {
     }
     if options.demangle {
         words.push("--demangle".to_owned());
+    }
+    if options.pack_names {
+        words.push("--pack-names".to_owned());
     }
     words
 }

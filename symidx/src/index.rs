@@ -80,7 +80,7 @@ impl fmt::Debug for Index<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Match<'a> {
     pub(crate) view: &'a View<'a>,
-    pub(crate) stored: &'a [u8],
+    pub(crate) stored: Name<'a>,
     address: u64,
     size: u64,
     section: u32,
@@ -100,7 +100,7 @@ impl<'a> Match<'a> {
     /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
-        Name::plain(split(self.stored, self.attrs).0)
+        split(self.stored, self.attrs).0
     }
 
     /// The name as stored: `f@@V2` for a versioned symbol.
@@ -112,7 +112,7 @@ impl<'a> Match<'a> {
     /// ```
     #[must_use]
     pub fn stored_name(&self) -> Name<'a> {
-        Name::plain(self.stored)
+        self.stored
     }
 
     /// The version, if it has one, and whether it is the default one.
@@ -127,7 +127,7 @@ impl<'a> Match<'a> {
     #[must_use]
     pub fn version(&self) -> Option<(Name<'a>, bool)> {
         let (_, version, default) = split(self.stored, self.attrs);
-        version.map(|version| (Name::plain(version), default))
+        version.map(|version| (version, default))
     }
 
     /// Its svma; in a relocatable file the offset in [`Match::section`]; the

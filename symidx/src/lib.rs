@@ -65,6 +65,7 @@ mod lines;
 pub mod metadata;
 mod names;
 mod open;
+mod packed;
 #[cfg(all(feature = "process", unix))]
 pub mod process;
 mod rows;

@@ -67,6 +67,9 @@ pub(crate) struct BuildArgs {
     /// index of C++ (94 MB become 140 MB for libtorch_cpu), about a fifth to one of Rust.
     #[arg(long)]
     demangle: bool,
+    /// Store names packed.
+    #[arg(long)]
+    pack_names: bool,
     /// Threads: inputs built side by side, and with fewer inputs than threads the debug
     /// information of each read by several. Default: one per processor. A make jobserver is
     /// honoured: one thread for each input that has a token.
