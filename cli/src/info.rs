@@ -197,7 +197,8 @@ impl<'i> Facts<'i> {
             );
         }
         for section in &self.sections {
-            let name = String::from_utf8_lossy(bytes_of(section.name()));
+            let name = bytes_of(section.name());
+            let name = String::from_utf8_lossy(&name);
             let (start, size) = (section.address().0, section.size());
             line(
                 "section",
@@ -274,7 +275,7 @@ impl<'i> Facts<'i> {
                 .field("permissions", permissions(segment.flags.get()).as_str());
         });
         array(object.key("sections"), &self.sections, |entry, section| {
-            entry.name("name", bytes_of(section.name()));
+            entry.name("name", &bytes_of(section.name()));
             entry
                 .field("address", Hex(section.address().0))
                 .field("size", section.size())

@@ -24,8 +24,8 @@ pub(crate) mod pieces;
 use std::io::{self, Seek, SeekFrom, Write};
 
 use symidx::format::{
-    self, ENCODING_PACKED, ENCODING_PLAIN, ENTRY_REQUIRED, Header, Identity, MAGIC, SECTION_ALIGN, SectionEntry,
-    SectionId, VERSION,
+    self, ENCODING_PACKED, ENCODING_PLAIN, ENTRY_REQUIRED, Header, Identity, MAGIC, SECTION_ALIGN,
+    SectionEntry, SectionId, VERSION,
 };
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;

@@ -13,8 +13,8 @@ use crate::error::{Invariant, OpenError, Violation};
 use crate::format::lines::{FileEntry, FunctionEntry, LineSpan};
 use crate::format::{
     ADDRESSES_SECTION, ADDRESSES_SVMA, Alias, Display, ENCODING_PACKED, ENCODING_PLAIN,
-    ENTRY_REQUIRED, Header, Identity, ImageSection, Large, MAGIC, MAX_SECTIONS, NONE, NameOnly, REGION_CODE, Record,
-    Region, SECTION_ALIGN, SectionEntry, SectionId, Segment, VERSION,
+    ENTRY_REQUIRED, Header, Identity, ImageSection, Large, MAGIC, MAX_SECTIONS, NONE, NameOnly,
+    REGION_CODE, Record, Region, SECTION_ALIGN, SectionEntry, SectionId, Segment, VERSION,
 };
 use crate::lines::SpanLines;
 use crate::packed::Dictionary;
@@ -287,11 +287,7 @@ fn open_identity(bytes: &[u8]) -> Result<&Identity, Violation> {
 }
 
 /// True when names are packed; checks I35.
-fn open_packed(
-    header: &Header,
-    table: &[SectionEntry],
-    names: &[u8],
-) -> Result<bool, Violation> {
+fn open_packed(header: &Header, table: &[SectionEntry], names: &[u8]) -> Result<bool, Violation> {
     let is_names = |entry: &&SectionEntry| entry.id.get() == SectionId::NAMES.0;
     match table.iter().find(is_names).map(|entry| entry.encoding.get()) {
         Some(ENCODING_PACKED) => {}

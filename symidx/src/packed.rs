@@ -235,10 +235,7 @@ pub(crate) fn texts<'a>(
     pass_on(block.get(..filled).unwrap_or(&[]), &mut take)
 }
 
-fn pass_on(
-    bytes: &[u8],
-    take: &mut impl FnMut(&str, &[u8]) -> fmt::Result,
-) -> fmt::Result {
+fn pass_on(bytes: &[u8], take: &mut impl FnMut(&str, &[u8]) -> fmt::Result) -> fmt::Result {
     bytes.utf8_chunks().try_for_each(|chunk| take(chunk.valid(), chunk.invalid()))
 }
 

@@ -115,6 +115,14 @@ impl<'data> NamePool<'data> {
         self.packed = Some(section);
     }
 
+    /// Appends a name that no symbol has.
+    #[cfg(test)]
+    pub(super) fn push_other(&mut self, name: &'data [u8]) {
+        let number = u32::try_from(self.others.len()).unwrap_or(u32::MAX);
+        self.push(number, &StoredName::unversioned(name));
+        self.others.push(Cow::Borrowed(name));
+    }
+
     /// How many names there are.
     pub(super) fn len(&self) -> usize {
         self.order.len()

@@ -37,9 +37,10 @@ impl View<'_> {
         };
         let first = self.names.len().saturating_sub(names.len());
         let records = self.records.iter().filter(|record| record.name_len.get() != 0);
-        let parts = self.files.iter().flat_map(|file| {
-            [(file.directory, file.directory_len), (file.name, file.name_len)]
-        });
+        let parts = self
+            .files
+            .iter()
+            .flat_map(|file| [(file.directory, file.directory_len), (file.name, file.name_len)]);
         let all = records
             .map(|record| (record.name, record.name_len))
             .chain(self.aliases.iter().map(|alias| (alias.name, alias.name_len)))

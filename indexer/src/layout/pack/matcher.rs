@@ -10,7 +10,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct Matcher {
     /// (node · 256 + byte, next node), open addressing; twice as many as nodes.
-    table: Vec<(u64, u32)>,
+    table: Vec<(u32, u32)>,
     /// The phrase that ends at each node.
     phrases: Vec<u32>,
 }
@@ -18,9 +18,8 @@ pub(super) struct Matcher {
 impl Matcher {
     /// Of equal phrases the first one is found.
     pub(super) fn new<'p>(phrases: impl Iterator<Item = &'p [u8]> + Clone) -> Self {
-        let bytes = phrases.clone().fold(1usize, |sum, bytes| sum.saturating_add(bytes.len()));
-        let size = bytes.saturating_mul(2).next_power_of_two();
-        let mut this = Self { table: vec![(u64::MAX, NONE); size], phrases: vec![NONE] };
+        let size = nodes(phrases.clone()).saturating_mul(2).next_power_of_two();
+        let mut this = Self { table: vec![(NONE, NONE); size], phrases: vec![NONE] };
         for (number, bytes) in (0u32..).zip(phrases) {
             let node = bytes.iter().fold(0, |node, &byte| this.grow(node, byte));
             if let Some(slot) = usize::try_from(node).ok().and_then(|n| this.phrases.get_mut(n)) {
@@ -51,12 +50,12 @@ impl Matcher {
     fn find(&self, node: u32, byte: u8) -> Result<u32, usize> {
         let key = key(node, byte);
         let mask = self.table.len().wrapping_sub(1);
-        let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let mixed = u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let mut slot = usize::try_from(mixed).unwrap_or(0) & mask;
         loop {
             match self.table.get(slot) {
                 Some(&(found, next)) if found == key => return Ok(next),
-                Some(&(u64::MAX, _)) | None => return Err(slot),
+                Some(&(NONE, _)) | None => return Err(slot),
                 Some(_) => slot = slot.wrapping_add(1) & mask,
             }
         }
@@ -77,6 +76,20 @@ impl Matcher {
     }
 }
 
-fn key(node: u32, byte: u8) -> u64 {
-    u64::from(node) << 8 | u64::from(byte)
+/// How many nodes the tree has without its root: equal beginnings share them.
+fn nodes<'p>(phrases: impl Iterator<Item = &'p [u8]>) -> usize {
+    let mut sorted: Vec<&[u8]> = phrases.collect();
+    sorted.sort_unstable();
+    let (mut nodes, mut before) = (1usize, &[][..]);
+    for phrase in sorted {
+        let shared = before.iter().zip(phrase).take_while(|(a, b)| a == b).count();
+        nodes = nodes.saturating_add(phrase.len().saturating_sub(shared));
+        before = phrase;
+    }
+    nodes
+}
+
+/// Nodes are fewer than 2^24: 65,536 phrases of 64 bytes have no more bytes than that.
+fn key(node: u32, byte: u8) -> u32 {
+    node.wrapping_shl(8) | u32::from(byte)
 }

@@ -21,7 +21,7 @@ use train::{Trained, train};
 /// Bytes of names that phrases are made from.
 const SAMPLE: u64 = 2 << 20;
 /// Bytes of names by which the phrases are judged.
-const JUDGED: u64 = 16 << 20;
+const JUDGED: u64 = 4 << 20;
 
 /// Packs the names of a plan.
 ///
@@ -160,9 +160,7 @@ fn encode<'n>(matcher: &Matcher, name: &'n [u8], mut take: impl FnMut(Code<'n>))
         let digits = hex_run(rest).filter(|_| phrase.is_none_or(|(_, len)| len < HEX_DIGITS));
         let (code, behind) = match (digits, phrase) {
             (Some((packed, behind)), _) => (Code::Digits(packed), behind),
-            (None, Some((number, len))) => {
-                (Code::Phrase(number), rest.get(len..).unwrap_or(&[]))
-            }
+            (None, Some((number, len))) => (Code::Phrase(number), rest.get(len..).unwrap_or(&[])),
             (None, None) => {
                 loose = loose.saturating_add(1);
                 rest = rest.get(1..).unwrap_or(&[]);
@@ -198,18 +196,32 @@ fn choose(trained: &[Trained], judged: impl Iterator<Item = Vec<u8>>, total: u64
     }
     // Counted in a part of the names, meant for all.
     let share = total.checked_div(seen.max(1)).unwrap_or(1).max(1);
-    let worth = |number: usize, uses: u64| {
-        let len = trained.get(number).map_or(0, |phrase| phrase.bytes.len());
-        let cost = u64::try_from(len).unwrap_or(u64::MAX).saturating_div(2).saturating_add(4);
-        let saved = if len == 1 { 1 } else { 2 };
-        uses.saturating_mul(share).saturating_mul(saved) > cost
-    };
-    let mut chosen: Vec<(u64, usize)> = uses
-        .into_iter()
-        .enumerate()
-        .map(|(number, uses)| (uses, number))
-        .filter(|&(uses, number)| worth(number, uses))
-        .collect();
+    let mut covered = vec![false; trained.len()];
+    let mut chosen: Vec<(u64, usize)> = Vec::new();
+    // Halves have smaller numbers: so each comes behind all that it is part of.
+    for (number, phrase) in trained.iter().enumerate().rev() {
+        let uses_here = uses.get(number).copied().unwrap_or(0);
+        let text = match covered.get(number) {
+            Some(true) => 0,
+            _ => phrase.bytes.len(),
+        };
+        // A use saves the second code of two bytes, or the head of a byte as it is.
+        let cost = u64::try_from(text.saturating_add(size_of::<Phrase>())).unwrap_or(u64::MAX);
+        let worth = uses_here.saturating_mul(share).saturating_mul(2) > cost;
+        if worth {
+            chosen.push((uses_here, number));
+        }
+        let kept = worth || covered.get(number).copied().unwrap_or(false);
+        for half in phrase.halves() {
+            if let Some(covered) = covered.get_mut(half) {
+                *covered |= kept;
+            }
+            // Without the phrase its halves are used.
+            if let Some(uses) = uses.get_mut(half).filter(|_| !worth) {
+                *uses = uses.saturating_add(uses_here);
+            }
+        }
+    }
     chosen.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     chosen.truncate(usize::try_from(MAX_PHRASES).unwrap_or(usize::MAX));
     chosen.into_iter().map(|(_, number)| number).collect()
@@ -239,14 +251,12 @@ fn lay_out(trained: &[Trained], chosen: &[usize]) -> (Vec<u8>, Vec<Phrase>) {
         if let Some(slot) = places.get_mut(number) {
             *slot = Some(place);
         }
-        let Some((left, right)) = phrase.halves else { continue };
-        let (left, right) =
-            (usize::try_from(left).unwrap_or(usize::MAX), usize::try_from(right).unwrap_or(usize::MAX));
-        let behind = trained.get(left).map_or(0, |left| left.bytes.len());
-        for (half, place) in [(left, place), (right, place.saturating_add(behind))] {
+        let mut place = place;
+        for half in phrase.halves() {
             if let Some(slot) = places.get_mut(half) {
                 slot.get_or_insert(place);
             }
+            place = place.saturating_add(trained.get(half).map_or(0, |half| half.bytes.len()));
         }
     }
     let phrases = chosen.iter().filter_map(|&number| {
@@ -325,4 +335,10 @@ fn join(left: &[u8], right: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
+#[allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    clippy::indexing_slicing,
+    clippy::unwrap_used
+)]
 mod tests;

@@ -25,7 +25,15 @@ const END: u32 = u32::MAX;
 pub(super) struct Trained {
     pub(super) bytes: Vec<u8>,
     /// Numbers of both halves; none for a single byte.
-    pub(super) halves: Option<(u32, u32)>,
+    halves: Option<(u32, u32)>,
+}
+
+impl Trained {
+    /// The numbers of both halves, in order.
+    pub(super) fn halves(&self) -> impl Iterator<Item = usize> + use<> {
+        let halves = self.halves.map(|(left, right)| [left, right]);
+        halves.into_iter().flatten().filter_map(|half| usize::try_from(half).ok())
+    }
 }
 
 /// The phrases of a sample: the 256 bytes first, then each behind its halves.
@@ -41,7 +49,8 @@ pub(super) fn train<'n>(sample: impl Iterator<Item = &'n [u8]>) -> Vec<Trained> 
         let chosen = frequent_pairs(&tokens, &phrases);
         let mut joined: HashMap<u64, u32, Mixed> = HashMap::default();
         for pair in chosen {
-            let Some(bytes) = bytes_of(pair, &phrases) else { continue };
+            let Some((left, right)) = halves_of(pair, &phrases) else { continue };
+            let bytes = join(left, right);
             let number = match known.get(&bytes) {
                 Some(&number) => number,
                 None if phrases.len() >= MOST => break,
@@ -103,15 +112,18 @@ fn frequent_pairs(tokens: &[u32], phrases: &[Trained]) -> Vec<u64> {
         }
         before = token;
     }
-    let fits = |&(_, pair): &(u32, u64)| bytes_of(pair, phrases).is_some();
-    let most = counts.iter().map(|(&pair, &count)| (count, pair)).filter(fits);
-    let most = most.map(|(count, _)| count).max().unwrap_or(0);
+    let fits = |&(_, pair): &(u32, u64)| halves_of(pair, phrases).is_some();
+    let mut most = 0;
+    for (&pair, &count) in &counts {
+        if count > most && fits(&(count, pair)) {
+            most = count;
+        }
+    }
     let least = (most / 2).max(RARE);
     let mut frequent: Vec<(u32, u64)> = counts
         .into_iter()
         .map(|(pair, count)| (count, pair))
-        .filter(|&(count, _)| count >= least)
-        .filter(fits)
+        .filter(|counted| counted.0 >= least && fits(counted))
         .collect();
     frequent.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     frequent.into_iter().map(|(_, pair)| pair).collect()
@@ -146,11 +158,11 @@ fn halves(pair: u64) -> (u32, u32) {
 }
 
 /// Both halves' bytes; `None` when they are too long together.
-fn bytes_of(pair: u64, phrases: &[Trained]) -> Option<Vec<u8>> {
+fn halves_of(pair: u64, phrases: &[Trained]) -> Option<(&[u8], &[u8])> {
     let (left, right) = halves(pair);
     let bytes = |half: u32| Some(phrases.get(usize::try_from(half).ok()?)?.bytes.as_slice());
     let (left, right) = (bytes(left)?, bytes(right)?);
-    (left.len().saturating_add(right.len()) <= LONGEST).then(|| join(left, right))
+    (left.len().saturating_add(right.len()) <= LONGEST).then_some((left, right))
 }
 
 /// A quick hash of small numbers; what it is used for never depends on order.
