@@ -159,6 +159,10 @@ impl<'i> Facts<'i> {
                 text::bytes(self.name_bytes)
             ),
         );
+        if let Some(plain) = index.packed_names() {
+            let stored = text::bytes(self.name_bytes);
+            line("names", &format!("packed, {} in {stored}", text::bytes(plain)));
+        }
         let lines = &self.lines;
         match lines.rows {
             0 => line("lines", "none"),
@@ -257,6 +261,13 @@ impl<'i> Facts<'i> {
             .field("line_bytes", self.line_bytes)
             .field("warnings", self.metadata.warnings);
         counts.end();
+        let plain = index.packed_names();
+        let mut names = Object::new(object.key("names"));
+        names
+            .field("encoding", if plain.is_some() { "packed" } else { "plain" })
+            .field("bytes", plain.unwrap_or(self.name_bytes))
+            .field("stored", self.name_bytes);
+        names.end();
         let hundredths = self.hundredths_per_symbol();
         object
             .key("bytes_per_symbol")

@@ -13,8 +13,9 @@ use crate::format::{
     NONE, SEGMENT_EXECUTE, SectionId, Segment,
 };
 use crate::frames::Frames;
-use crate::names::{Name, NameRef, Walk, split};
+use crate::names::{Name, NameRef, PackedPlace, Walk, split};
 use crate::open::{View, index};
+use crate::packed::Dictionary;
 use crate::sys::Held;
 
 /// An open index. `Send + Sync`; queries take `&self`, allocate nothing, take
@@ -585,6 +586,38 @@ impl<'a> Index<'a> {
                 }
             }
         })
+    }
+
+    /// Bytes that the names would take if they were stored plain; `None` where
+    /// they are. Packed names are put together when they are read.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// # let packed = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+    /// assert_eq!(index.packed_names(), None);
+    /// assert_eq!(packed.packed_names(), Some(699)); // built with `--pack-names`
+    /// assert_eq!(packed.find("main").next().unwrap()?.name(), "main"); // and read alike
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn packed_names(&self) -> Option<u64> {
+        let (head, ..) = Dictionary::read(self.view.names).filter(|_| self.view.packed)?;
+        Some(head.plain.get())
+    }
+
+    /// The packed name at a place that this index gave; `None` for any other.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+    /// # let plain = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let place = index.find("main").next().unwrap()?.name().packed_place().unwrap();
+    /// assert_eq!(index.name_at(place).unwrap(), "main");
+    /// assert!(plain.name_at(place).is_none()); // its names have no such places
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn name_at(&self, place: PackedPlace) -> Option<Name<'_>> {
+        self.view.name_at(place)
     }
 
     /// Every name in the index, aliases and names without an address

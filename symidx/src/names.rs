@@ -31,6 +31,24 @@ pub struct Name<'a> {
     stored: Stored<'a>,
 }
 
+/// Where a packed name, or a part of one, is in its index.
+///
+/// ```
+/// # let packed = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+/// let place = packed.find("main").next().unwrap()?.name().packed_place().unwrap();
+/// assert_eq!((place.skip, place.len), (0, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedPlace {
+    /// Offset of its codes in the names section.
+    pub at: u32,
+    /// Bytes of the stored name in front of it.
+    pub skip: u16,
+    /// Bytes of the name.
+    pub len: u16,
+}
+
 #[derive(Clone, Copy)]
 enum Stored<'a> {
     Plain(&'a [u8]),
@@ -172,6 +190,21 @@ impl<'a> Name<'a> {
         }
     }
 
+    /// Where the name is, when it is stored packed: for callers that keep a number and
+    /// no borrow, such as an interface to C. [`crate::Index::name_at`] is the way back.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x401010))?.unwrap().name();
+    /// let place = name.packed_place().unwrap();
+    /// assert_eq!(index.name_at(place), Some(name));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn packed_place(&self) -> Option<PackedPlace> {
+        self.packed().map(|name| PackedPlace { at: name.at, skip: name.skip, len: name.len })
+    }
+
     /// The name's place, where it is stored packed.
     pub(crate) fn packed(&self) -> Option<PackedName<'a>> {
         match self.stored {
@@ -300,6 +333,14 @@ impl PartialEq<&str> for Name<'_> {
 }
 
 impl<'a> View<'a> {
+    /// The packed name at a place; `None` where names are plain or it lies outside.
+    pub(crate) fn name_at(&self, place: PackedPlace) -> Option<Name<'a>> {
+        let PackedPlace { at, skip, len } = place;
+        let inside = self.packed && index(at) < self.names.len();
+        let name = PackedName { section: self.names, at, skip, len };
+        inside.then_some(Name { stored: Stored::Packed(name) })
+    }
+
     /// The stored bytes of a name (I17), or `None` when they lie outside the
     /// names section. Reads memory only for names of 65535 bytes and more.
     #[inline]

@@ -293,9 +293,8 @@ fn open_packed(header: &Header, table: &[SectionEntry], names: &[u8]) -> Result<
         Some(ENCODING_PACKED) => {}
         _ => return Ok(false),
     }
-    let whole = Dictionary::read(names)
-        .is_some_and(|(head, ..)| head.reserved == [0; 8] && header.name_shift.get() == 0);
-    match whole {
+    let whole = Dictionary::read(names).is_some();
+    match whole && header.name_shift.get() == 0 {
         true => Ok(true),
         false => Err(Violation::entry(Invariant::DictionaryWhole, SectionId::NAMES, 0)),
     }

@@ -72,7 +72,7 @@ fn types() -> Vec<(&'static str, usize, Fields)> {
         fields!(NameOnly: value, size, section, name, name_len, attrs),
         fields!(Display: name, text, full_len, short_start, short_len, pieces),
         fields!(DisplayPiece: at, len),
-        fields!(PackedHead: phrases, text, reserved),
+        fields!(PackedHead: phrases, text, plain),
         fields!(Phrase: at, len),
         fields!(ImageSection: address, size, name, name_len, flags, number, region),
         fields!(LineSpan: base, size, lines, window_first, section, shift, reserved),

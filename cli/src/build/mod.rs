@@ -67,7 +67,9 @@ pub(crate) struct BuildArgs {
     /// index of C++ (94 MB become 140 MB for libtorch_cpu), about a fifth to one of Rust.
     #[arg(long)]
     demangle: bool,
-    /// Store names packed.
+    /// Store names packed: an index of names alone becomes a half to a quarter of its size
+    /// (20.3 MB become 4.6 MB for librustc_driver). Building takes about a second longer,
+    /// reading a name some hundred nanoseconds; finding a symbol takes as long as ever.
     #[arg(long)]
     pack_names: bool,
     /// Threads: inputs built side by side, and with fewer inputs than threads the debug

@@ -1,6 +1,6 @@
 //! Packed names: encoding 1 of the names section, its head, phrases and codes.
 
-use zerocopy::little_endian::U32;
+use zerocopy::little_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Encoding of a names section that begins with a dictionary of phrases and
@@ -42,8 +42,8 @@ pub struct PackedHead {
     pub phrases: U32,
     /// Bytes of the text behind the table.
     pub text: U32,
-    /// Must be zero.
-    pub reserved: [u8; 8],
+    /// Bytes of the section if it were plain: for people, nothing depends on it.
+    pub plain: U64,
 }
 
 /// A phrase: bytes of the dictionary's text that one code stands for.

@@ -93,8 +93,11 @@ impl Packer {
         let chosen = choose(&trained, sample(JUDGED), total);
         let (text, phrases) = lay_out(&trained, &chosen);
         let count = |count: usize| u32::try_from(count).unwrap_or(0).into();
-        let head =
-            PackedHead { phrases: count(phrases.len()), text: count(text.len()), reserved: [0; 8] };
+        let head = PackedHead {
+            phrases: count(phrases.len()),
+            text: count(text.len()),
+            plain: total.into(),
+        };
         let mut section = Vec::new();
         section.extend_from_slice(head.as_bytes());
         section.extend_from_slice(phrases.as_bytes());
