@@ -45,6 +45,7 @@ impl<'a> Symbol<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn name(&self) -> Name<'a> {
         split(self.stored, self.attrs).0
     }

@@ -143,19 +143,16 @@ impl<'a> Name<'a> {
     pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
         match self.stored {
             Stored::Plain(bytes) => {
-                copy_piece(bytes, buffer);
+                for (to, from) in buffer.iter_mut().zip(bytes) {
+                    *to = *from;
+                }
+                bytes.len()
             }
             Stored::Packed(name) => {
-                let mut rest = buffer;
-                for piece in name.pieces() {
-                    rest = copy_piece(piece, rest);
-                    if rest.is_empty() {
-                        break;
-                    }
-                }
+                name.copy_to(buffer);
+                name.len.into()
             }
         }
-        self.len()
     }
 
     /// Writes the name as text; bytes that are not UTF-8 become U+FFFD.
@@ -171,23 +168,17 @@ impl<'a> Name<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_to(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        self.texts(|valid, invalid| {
-            out.write_str(valid)?;
-            if !invalid.is_empty() {
+        let bytes = match self.stored {
+            Stored::Plain(bytes) => bytes,
+            Stored::Packed(name) => return name.write_to(out),
+        };
+        for chunk in bytes.utf8_chunks() {
+            out.write_str(chunk.valid())?;
+            if !chunk.invalid().is_empty() {
                 out.write_char(char::REPLACEMENT_CHARACTER)?;
             }
-            Ok(())
-        })
-    }
-
-    /// Passes on what is UTF-8, and the bytes behind it that are not.
-    fn texts(&self, mut take: impl FnMut(&str, &[u8]) -> fmt::Result) -> fmt::Result {
-        match self.stored {
-            Stored::Plain(bytes) => {
-                bytes.utf8_chunks().try_for_each(|chunk| take(chunk.valid(), chunk.invalid()))
-            }
-            Stored::Packed(name) => packed::texts(name.pieces(), take),
         }
+        Ok(())
     }
 
     /// Where the name is, when it is stored packed: for callers that keep a number and
@@ -239,19 +230,6 @@ impl<'a> Name<'a> {
     }
 }
 
-/// Copies what fits; returns the room behind it.
-#[inline]
-fn copy_piece<'b>(piece: &[u8], buffer: &'b mut [u8]) -> &'b mut [u8] {
-    let fits = piece.len().min(buffer.len());
-    match (buffer.split_at_mut_checked(fits), piece.get(..fits)) {
-        (Some((to, rest)), Some(from)) => {
-            to.copy_from_slice(from);
-            rest
-        }
-        _ => &mut [],
-    }
-}
-
 impl<'a> From<&'a [u8]> for Name<'a> {
     /// Any bytes as a name. Bytes that an index handed out stay that index's
     /// name: [`crate::Index::display_name`] knows them by where they are.
@@ -274,7 +252,7 @@ impl fmt::Display for Name<'_> {
 impl fmt::Debug for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"")?;
-        self.texts(|valid, invalid| {
+        packed::texts(self.pieces(), |valid, invalid| {
             fmt::Display::fmt(&valid.escape_debug(), f)?;
             invalid.iter().try_for_each(|byte| write!(f, "\\x{byte:02x}"))
         })?;
@@ -443,10 +421,15 @@ pub(crate) enum NameRef {
 }
 
 /// Plain name and version of a stored name, and whether that is the default one.
+#[inline]
 pub(crate) fn split(stored: Name<'_>, attrs: Attrs) -> (Name<'_>, Option<Name<'_>>, bool) {
-    if !attrs.has(Attrs::VERSIONED) {
-        return (stored, None, false);
+    match attrs.has(Attrs::VERSIONED) {
+        true => split_versioned(stored),
+        false => (stored, None, false),
     }
+}
+
+fn split_versioned(stored: Name<'_>) -> (Name<'_>, Option<Name<'_>>, bool) {
     match stored.stored {
         Stored::Plain(bytes) => {
             let (plain, version, default) = split_version(bytes);

@@ -86,6 +86,30 @@ impl<'a> PackedName<'a> {
         }
     }
 
+    /// Copies as much as fits.
+    #[inline(never)]
+    pub(crate) fn copy_to(&self, buffer: &mut [u8]) {
+        let mut rest = buffer;
+        for piece in self.pieces() {
+            rest = copy_piece(piece, rest);
+            if rest.is_empty() {
+                break;
+            }
+        }
+    }
+
+    /// Writes the name as text; bytes that are not UTF-8 become U+FFFD.
+    #[inline(never)]
+    pub(crate) fn write_to(&self, out: &mut dyn fmt::Write) -> fmt::Result {
+        texts(self.pieces(), |valid, invalid| {
+            out.write_str(valid)?;
+            match invalid {
+                [] => Ok(()),
+                _ => out.write_char(char::REPLACEMENT_CHARACTER),
+            }
+        })
+    }
+
     /// Bytes `skip..skip + len` of this name.
     pub(crate) fn part(&self, skip: u16, len: u16) -> Self {
         let skip = skip.min(self.len);
@@ -100,6 +124,19 @@ impl<'a> PackedName<'a> {
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         (self.section.as_ptr(), self.at, self.skip, self.len)
             == (other.section.as_ptr(), other.at, other.skip, other.len)
+    }
+}
+
+/// Copies what fits; returns the room behind it.
+#[inline]
+fn copy_piece<'b>(piece: &[u8], buffer: &'b mut [u8]) -> &'b mut [u8] {
+    let fits = piece.len().min(buffer.len());
+    match (buffer.split_at_mut_checked(fits), piece.get(..fits)) {
+        (Some((to, rest)), Some(from)) => {
+            to.copy_from_slice(from);
+            rest
+        }
+        _ => &mut [],
     }
 }
 

@@ -22,10 +22,9 @@ impl Matcher {
         let mut this = Self { table: vec![(NONE, NONE); size], phrases: vec![NONE] };
         for (number, bytes) in (0u32..).zip(phrases) {
             let node = bytes.iter().fold(0, |node, &byte| this.grow(node, byte));
-            if let Some(slot) = usize::try_from(node).ok().and_then(|n| this.phrases.get_mut(n)) {
-                if *slot == NONE {
-                    *slot = number;
-                }
+            let slot = usize::try_from(node).ok().and_then(|node| this.phrases.get_mut(node));
+            if let Some(slot) = slot.filter(|slot| **slot == NONE) {
+                *slot = number;
             }
         }
         this
