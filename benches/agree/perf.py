@@ -107,9 +107,13 @@ def split(symbol):
     return name, int(offset, 16)
 
 
-def classify(perf, ours, address, elf, is_dwarf):
+def classify(perf, ours, address, elf, is_dwarf, offset=None):
     (pname, poff), (oname, ooff) = split(perf), split(ours)
     pstart, ostart = address - poff, address - ooff
+    if offset is not None:
+        # perf counts in the file, where the symbol may lie in another segment.
+        start = elf.svma(offset - poff)
+        pstart = pstart if start is None else start
     section = elf.section(address) or ""
     if section.startswith(".plt") or section == ".iplt":
         return "plt"
@@ -188,8 +192,8 @@ def compare(title, profile, args, kernel=None, more=()):
                     cls = kernel and kernel.classify(perf, mine, where) or cls
                 else:
                     elf = facts.get(dso) or facts.setdefault(dso, Elf(dso))
-                    svma = where if args.synthetic is None else args.synthetic(where)
-                    svma = elf.svma(svma)
+                    offset = where if args.synthetic is None else args.synthetic(where)
+                    svma = elf.svma(offset)
 
                     def is_dwarf(address, name):
                         out = run([args.symidx, "lookup", "--json", "--store", args.store, dso, hex(address)]).decode()
@@ -197,7 +201,7 @@ def compare(title, profile, args, kernel=None, more=()):
                     if svma is None and mine == "[unknown]" and elf.in_bss(where, split(perf)[0]):
                         cls = "no bytes in the file"
                     if svma is not None:
-                        cls = classify(perf, mine, svma, elf, is_dwarf) or cls
+                        cls = classify(perf, mine, svma, elf, is_dwarf, offset) or cls
             seen[key] = cls
         counts[cls] += 1
         if cls == "UNEXPLAINED" and bad < args.show:

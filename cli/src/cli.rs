@@ -2,7 +2,11 @@
 
 use std::ffi::OsString;
 
-use clap::{ColorChoice, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{
+    ArgMatches, Args as _, ColorChoice, Command, CommandFactory as _, FromArgMatches, Parser,
+    Subcommand,
+};
 
 use crate::{addr2line, build, completions, dump, find, info, lookup, man, perf, pprof, verify};
 
@@ -33,35 +37,100 @@ pub(crate) struct Cli {
     pub(crate) verb: Verb,
 }
 
-/// What to do.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Verb {
-    /// Compile binaries into indexes.
-    Build(build::BuildArgs),
-    /// Addresses to symbols.
-    Lookup(Box<lookup::LookupArgs>),
-    /// Names to addresses.
-    Find(find::FindArgs),
-    /// What an index holds, where it came from and what was left out.
-    Info(info::InfoArgs),
-    /// Every symbol and name of an index, in a stable order.
-    Dump(dump::DumpArgs),
-    /// Recordings of perf: every sample named, in bounded memory.
-    Perf(Box<perf::PerfArgs>),
-    /// Check every promise of an index.
-    Verify(verify::VerifyArgs),
-    /// Symbolize a pprof profile; draw its flame graph.
-    Pprof(Box<pprof::PprofArgs>),
-    /// Print a completion script for a shell.
-    Completions(completions::CompletionsArgs),
-    /// Print the manual page.
-    Man(man::ManArgs),
+/// The verbs, each with its options and the line that lists it. The options of
+/// a verb are made when it is the one that was called: those of all take half
+/// a megabyte, a tenth of a short run.
+macro_rules! verbs {
+    ($($variant:ident($args:ty) $name:literal: $about:literal,)*) => {
+        /// What to do.
+        #[derive(Debug)]
+        pub(crate) enum Verb {
+            $(#[doc = $about] $variant($args),)*
+        }
+
+        /// Name, line and options of each verb.
+        const VERBS: &[(&str, &str, fn(Command) -> Command)] = &[$(
+            ($name, $about, |verb| <$args>::augment_args(verb).about($about).long_about(None)),
+        )*];
+
+        impl Subcommand for Verb {
+            fn augment_subcommands(command: Command) -> Command {
+                VERBS.iter().fold(
+                    command.subcommand_required(true).arg_required_else_help(true),
+                    |command, &(name, about, options)| {
+                        command.subcommand(Command::new(name).about(about).defer(options))
+                    },
+                )
+            }
+
+            fn augment_subcommands_for_update(command: Command) -> Command {
+                Self::augment_subcommands(command)
+            }
+
+            fn has_subcommand(name: &str) -> bool {
+                [$($name),*].contains(&name)
+            }
+        }
+
+        impl FromArgMatches for Verb {
+            fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+                match matches.subcommand() {
+                    $(Some(($name, matches)) => {
+                        <$args>::from_arg_matches(matches).map(Self::$variant)
+                    })*
+                    _ => Err(clap::Error::new(ErrorKind::MissingSubcommand)),
+                }
+            }
+
+            fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+                Self::from_arg_matches(matches).map(|verb| *self = verb)
+            }
+        }
+    };
 }
 
-/// The whole command line, with the verb that has a parser of its own.
+verbs! {
+    Build(build::BuildArgs) "build": "Compile binaries into indexes",
+    Lookup(Box<lookup::LookupArgs>) "lookup": "Addresses to symbols",
+    Find(find::FindArgs) "find": "Names to addresses",
+    Info(info::InfoArgs) "info": "What an index holds, where it came from and what was left out",
+    Dump(dump::DumpArgs) "dump": "Every symbol and name of an index, in a stable order",
+    Perf(Box<perf::PerfArgs>) "perf": "Recordings of perf: every sample named, in bounded memory",
+    Verify(verify::VerifyArgs) "verify": "Check every promise of an index",
+    Pprof(Box<pprof::PprofArgs>) "pprof": "Symbolize a pprof profile; draw its flame graph",
+    Completions(completions::CompletionsArgs) "completions": "Print a completion script for a shell",
+    Man(man::ManArgs) "man": "Print the manual page",
+}
+
+/// The verbs in the order of the help.
+const HELP_ORDER: [&str; 11] = [
+    "build",
+    "lookup",
+    "addr2line",
+    "find",
+    "info",
+    "dump",
+    "perf",
+    "verify",
+    "pprof",
+    "completions",
+    "man",
+];
+
+/// With the verb that has a parser of its own, all in the order of the help.
+fn with_addr2line(command: Command) -> Command {
+    let command = command.subcommand(addr2line::command());
+    HELP_ORDER.iter().zip(0..).fold(command, |command, (name, order)| {
+        command.mut_subcommand(name, |verb| verb.display_order(order))
+    })
+}
+
+/// The whole command line, with the options of every verb: what a completion
+/// script and a manual page tell of.
 pub(crate) fn command() -> Command {
-    // Listed behind `lookup`: options and verbs are counted together.
-    Cli::command().subcommand(addr2line::command().display_order(4))
+    with_addr2line(VERBS.iter().fold(Cli::command(), |command, &(name, _, options)| {
+        command.mut_subcommand(name, |_| options(Command::new(name)))
+    }))
 }
 
 /// Parses the command line. Help comes back as an error.
@@ -78,7 +147,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
         }
         previous = Some(text);
     }
-    let matches = command().color(color).try_get_matches_from(arguments)?;
+    let matches = with_addr2line(Cli::command()).color(color).try_get_matches_from(arguments)?;
     Cli::from_arg_matches(&matches)
 }
 
@@ -89,6 +158,24 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn a_verb_has_the_same_options_called_or_told_of() {
+        let (mut called, mut told) = (with_addr2line(Cli::command()), command());
+        called.build();
+        told.build();
+        for (name, ..) in VERBS {
+            let options = |command: &Command| {
+                let arguments = command.find_subcommand(name).into_iter();
+                let arguments = arguments.flat_map(Command::get_arguments);
+                let mut ids: Vec<_> = arguments.map(|argument| argument.get_id().clone()).collect();
+                ids.sort();
+                ids
+            };
+            assert!(options(&called).len() > 3, "{name}");
+            assert_eq!(options(&called), options(&told), "{name}");
+        }
     }
 
     #[test]

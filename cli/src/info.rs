@@ -14,7 +14,7 @@ use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;
 use crate::source::{self, Source, Taken};
-use crate::text::{self, Hex, Object, bytes_of, grouped, plain};
+use crate::text::{self, Hex, Object, bytes_of, counted, grouped, plain};
 use crate::ui::Ui;
 
 /// What an index holds, where it came from and what was left out.
@@ -145,7 +145,12 @@ impl<'i> Facts<'i> {
         line("addresses", addresses);
         line(
             "symbols",
-            &format!("{}, {} of them functions", grouped(self.symbols), grouped(self.functions)),
+            &format!(
+                "{}, {} of them {}",
+                grouped(self.symbols),
+                grouped(self.functions),
+                if self.functions == 1 { "a function" } else { "functions" }
+            ),
         );
         line("aliases", &grouped(index.alias_count().into()));
         line("no address", &grouped(index.names_only_count().into()));
@@ -169,11 +174,11 @@ impl<'i> Facts<'i> {
             rows => line(
                 "lines",
                 &format!(
-                    "{} rows of {} functions in {} files, {} inlined calls, {}",
-                    grouped(rows),
-                    grouped(lines.functions),
-                    grouped(lines.files),
-                    grouped(lines.inlined),
+                    "{} of {} in {}, {}, {}",
+                    counted(rows, "row", "rows"),
+                    counted(lines.functions, "function", "functions"),
+                    counted(lines.files, "file", "files"),
+                    counted(lines.inlined, "inlined call", "inlined calls"),
                     text::bytes(self.line_bytes),
                 ),
             ),

@@ -153,8 +153,8 @@ fn open_binary(source: Source<'_>, ui: Ui) -> Result<Index<'static>, Failure> {
     // Nothing can be written beside what the kernel makes up.
     let to = if source.file.starts_with("/proc") { "--store DIR " } else { "" };
     ui.note(format_args!(
-        "{file}: built an index of {} symbols in memory in {:.2} s; `symidx build {to}{file}` keeps one",
-        crate::text::grouped(report.symbols),
+        "{file}: built an index of {} in memory in {:.2} s; `symidx build {to}{file}` keeps one",
+        crate::text::counted(report.symbols, "symbol", "symbols"),
         start.elapsed().as_secs_f64(),
     ));
     Index::from_vec(bytes).map_err(|error| Failure::file(source.file, error))

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use symidx_perf::json_string;
+
 /// The value of a JSON key.
 pub(crate) trait Value {
     /// Appends the value.
@@ -166,33 +168,6 @@ impl<'o> Object<'o> {
     }
 }
 
-/// Appends bytes as a JSON string. Bytes that are not UTF-8 and control
-/// characters become the text `\xNN`, and a backslash the text `\\`, so that
-/// the bytes can be told from the text. True when anything was escaped so.
-pub(crate) fn json_string(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
-    out.push(b'"');
-    let mut escaped = false;
-    if none(bytes, |byte| unprintable(byte) | (byte == b'"') | (byte == b'\\')) {
-        out.extend_from_slice(bytes);
-    } else {
-        escape(bytes, |piece| match piece {
-            Piece::Char('"') => out.extend_from_slice(b"\\\""),
-            Piece::Char('\\') => {
-                escaped = true;
-                out.extend_from_slice(b"\\\\\\\\");
-            }
-            Piece::Char(c) => push_char(out, c),
-            Piece::Byte(byte) => {
-                escaped = true;
-                out.extend_from_slice(b"\\\\x");
-                hex_byte(out, byte);
-            }
-        });
-    }
-    out.push(b'"');
-    escaped
-}
-
 /// Appends bytes as text for a terminal or a line of output: control
 /// characters and bytes that are not UTF-8 become `\xNN`.
 pub(crate) fn plain(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -200,13 +175,21 @@ pub(crate) fn plain(out: &mut Vec<u8>, bytes: &[u8]) {
         out.extend_from_slice(bytes);
         return;
     }
-    escape(bytes, |piece| match piece {
-        Piece::Char(c) => push_char(out, c),
-        Piece::Byte(byte) => {
-            out.extend_from_slice(b"\\x");
-            hex_byte(out, byte);
+    let escape = |out: &mut Vec<u8>, byte: u8| {
+        out.extend_from_slice(b"\\x");
+        hex_byte(out, byte);
+    };
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let mut room = [0; 4];
+            let utf8 = c.encode_utf8(&mut room);
+            match c.is_control() {
+                true => utf8.bytes().for_each(|byte| escape(out, byte)),
+                false => out.extend_from_slice(utf8.as_bytes()),
+            }
         }
-    });
+        chunk.invalid().iter().for_each(|&byte| escape(out, byte));
+    }
 }
 
 /// What is printed for a function that has no name.
@@ -253,26 +236,6 @@ fn unprintable(byte: u8) -> bool {
 fn none(bytes: &[u8], odd: impl Fn(u8) -> bool) -> bool {
     const BLOCK: usize = 64;
     !bytes.chunks(BLOCK).any(|block| block.iter().fold(false, |any, &byte| any | odd(byte)))
-}
-
-enum Piece {
-    Char(char),
-    /// A byte that has no printable character.
-    Byte(u8),
-}
-
-fn escape(bytes: &[u8], mut put: impl FnMut(Piece)) {
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_control() {
-                let mut buffer = [0; 4];
-                c.encode_utf8(&mut buffer).bytes().for_each(|byte| put(Piece::Byte(byte)));
-            } else {
-                put(Piece::Char(c));
-            }
-        }
-        chunk.invalid().iter().for_each(|&byte| put(Piece::Byte(byte)));
-    }
 }
 
 fn push_char(out: &mut Vec<u8>, c: char) {
@@ -389,14 +352,6 @@ mod tests {
         assert_eq!(text(|out| assert!(!json_string(out, "é".as_bytes()))), "\"é\"");
         assert_eq!(text(|out| assert!(json_string(out, b"a\\b"))), r#""a\\\\b""#);
         assert_eq!(text(|out| assert!(json_string(out, b"\xff\n"))), r#""\\xff\\x0a""#);
-        // That of whoever uses symidx-perf without a writer of his own writes the same.
-        let other = symidx_perf::ScriptOptions::default().json_string;
-        let all: Vec<u8> = (0..=255).chain("a\u{85}é\u{2028}\u{7f}".bytes()).collect();
-        for bytes in all.windows(1).chain(all.windows(2)).chain([all.as_slice(), b""]) {
-            let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-            assert_eq!(json_string(&mut ours, bytes), other(&mut theirs, bytes), "{bytes:?}");
-            assert_eq!(ours, theirs, "{bytes:?}");
-        }
         // U+009B starts a terminal command as ESC [ does.
         assert_eq!(text(|out| assert!(json_string(out, "\u{9b}".as_bytes()))), r#""\\xc2\\x9b""#);
         assert_eq!(text(|out| plain(out, b"a\\\x1b[0m")), r"a\\x1b[0m");

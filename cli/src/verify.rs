@@ -10,7 +10,7 @@ use symidx_indexer::model::Store;
 use crate::failure::{Failure, exit};
 use crate::output::Output;
 use crate::source::{self, Binary};
-use crate::text::{bytes, grouped};
+use crate::text::{bytes, counted};
 
 /// Check every promise of an index.
 #[derive(Args, Debug)]
@@ -41,11 +41,15 @@ pub(crate) fn run(args: &VerifyArgs, ui: crate::ui::Ui) -> Result<u8, Failure> {
         let mut output = Output::default();
         let size = u64::try_from(index.as_bytes().len()).unwrap_or(u64::MAX);
         let line = format!(
-            "{}: ok, {} symbols, {} aliases, {} names without an address, {}, {}",
+            "{}: ok, {}, {}, {}, {}, {}",
             args.file.display(),
-            grouped(index.symbol_count().into()),
-            grouped(index.alias_count().into()),
-            grouped(index.names_only_count().into()),
+            counted(index.symbol_count().into(), "symbol", "symbols"),
+            counted(index.alias_count().into(), "alias", "aliases"),
+            counted(
+                index.names_only_count().into(),
+                "name without an address",
+                "names without an address"
+            ),
             bytes(size),
             source::identity(&index),
         );

@@ -182,3 +182,32 @@ fn colour_is_a_choice() {
     let coloured = run(["info", "/no/such/file", "--color=always"]);
     assert!(stderr(&coloured).contains('\x1b'));
 }
+
+/// "1 symbols, 1 aliases": one is not many.
+#[test]
+fn one_is_not_many() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, output) = (directory.path().join("one"), directory.path().join("one.symidx"));
+    std::fs::write(&input, "ffffffff81000000 T one\nffffffff81000000 T two\n").unwrap();
+    let said = [
+        &["build", text(&input), "-o", text(&output)][..],
+        &["verify", text(&output)],
+        &["info", text(&output)],
+        &["lookup", text(&input), "0xffffffff81000000"],
+    ]
+    .map(|arguments| {
+        let done = run(arguments);
+        stdout(&done) + &stderr(&done)
+    });
+    assert!(said[0].contains(": 1 symbol, 1 alias, no lines, "), "{said:?}");
+    assert!(said[1].contains("1 alias, 0 names without an address, "), "{said:?}");
+    assert!(said[2].contains("1, 1 of them a function"), "{said:?}");
+    for text in &said {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        for pair in words.windows(2) {
+            let noun = pair[1].trim_matches([',', ';', ')', '.']);
+            let is_many = noun.len() > 3 && noun.ends_with('s') && !noun.ends_with("alias");
+            assert!(pair[0] != "1" || !is_many, "`{} {noun}` in {text}", pair[0]);
+        }
+    }
+}

@@ -153,6 +153,17 @@ fn a_chain_is_shown_to_people_and_to_programs() {
         assert!(info["counts"][key].as_u64().unwrap() > 0, "{key}");
         assert_eq!(info["counts"][key], report[key]);
     }
+    // Without columns every answer is the same but for them.
+    let with = stdout(&run(["lookup", "-q", text(&index), &address]));
+    let dump = stdout(&run(["dump", "--lines", text(&index)]));
+    let built = run(["build", "--json", file, "-o", text(&index), "--no-columns"]);
+    assert_eq!(json(&built).remove(0)["status"], "built", "other options, other contents");
+    let without = stdout(&run(["lookup", "-q", text(&index), &address]));
+    let cut = |line: &str| line.rsplit_once(':').map(|(place, _)| format!("{place}\n"));
+    assert_eq!(without, with.lines().filter_map(cut).collect::<String>());
+    assert!(without.lines().count() > 1);
+    let rows = stdout(&run(["dump", "--lines", text(&index)]));
+    assert!(rows.lines().count() < dump.lines().count(), "rows that only columns keep apart");
     let bare = run(["build", "-q", file, "-o", text(&index), "--names-only"]);
     assert_eq!(code(&bare), 0);
     assert_eq!(stdout(&run(["lookup", text(&index), &address])), format!("{address} outer+0x8\n"));

@@ -54,6 +54,8 @@ pub struct BuildOptions {
     /// Store names packed: several times smaller, and to be put together when one
     /// is read.
     pub pack_names: bool,
+    /// Leave the columns of lines and calls out.
+    pub no_columns: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
     /// changes what is built. A unit is read whole, which takes about six times
     /// its DWARF: where that alone passes the bound, the report has a warning.
@@ -340,7 +342,10 @@ impl<'store> Source<'store> {
     fn prepare(mut self, options: &BuildOptions) -> Result<Prepared<'store>, BuildError> {
         let line_options =
             LineOptions::new(options.max_memory, options.threads, options.progress.clone());
-        let lines = lines::read(&mut self.image, &line_options);
+        let mut lines = lines::read(&mut self.image, &line_options);
+        if options.no_columns {
+            lines.drop_columns();
+        }
         let beyond = lines.beyond(options.max_memory);
         options.progress.phase("laying out", 0);
         let normalised =
@@ -585,6 +590,9 @@ fn option_words(options: &BuildOptions) -> Vec<String> {
     }
     if options.pack_names {
         words.push("--pack-names".to_owned());
+    }
+    if options.no_columns {
+        words.push("--no-columns".to_owned());
     }
     words
 }

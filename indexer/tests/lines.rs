@@ -122,11 +122,18 @@ fn build_with(
     addresses: AddressKind,
     symbols: Vec<Symbol<'static>>,
 ) -> Vec<u8> {
+    build_lines(&Lines::from_units(units), addresses, symbols)
+}
+
+fn build_lines(
+    lines: &Lines<'static>,
+    addresses: AddressKind,
+    symbols: Vec<Symbol<'static>>,
+) -> Vec<u8> {
     let mut image = Image { symbols, ..image(addresses) };
-    let lines = Lines::from_units(units);
     let normalised = normalise(&mut image, NormaliseOptions::default());
     let mut report = Report::default();
-    let encoded = lines::encode(&lines, &image, &normalised, &mut report);
+    let encoded = lines::encode(lines, &image, &normalised, &mut report);
     let plan =
         layout::plan(&image, normalised, encoded, LayoutOptions::default(), &mut report).unwrap();
     let mut bytes = Vec::new();
@@ -169,12 +176,12 @@ prop_compose! {
         ),
         nodes in prop::collection::vec((0u32..7, 0u32..9, 0u32..4, 0u32..70_000, 0u32..400), 1..12),
         rows in prop::collection::vec(
-            (1u32..300, 0u32..12, 0u32..4, prop_oneof![0u32..40, 100_000u32..100_040, Just(u32::MAX)],
+            (1u32..300, prop_oneof![Just(0u32), 0u32..12], 0u32..4, prop_oneof![0u32..40, 100_000u32..100_040, Just(u32::MAX)],
                 prop_oneof![0u32..30, 250u32..70_000]),
             1..40,
         ),
         far in prop_oneof![Just(0u64), Just(1 << 33)],
-        lines in prop::collection::vec(prop_oneof![0u32..40, Just(9_000_000)], 6),
+        lines in prop::collection::vec(prop_oneof![Just(0), 0u32..40, Just(9_000_000)], 6),
     ) -> UnitLines<'static> {
         let mut unit = UnitLines {
             files: [("/src", "inc", "a.h"), ("/src", "lib", "b.c"), ("/o", "x", "c.rs")]
@@ -227,8 +234,18 @@ fn check(units: &[UnitLines<'static>], addresses: AddressKind) {
             piece.section = 0;
         }
     }
-    let bytes = build(&units, addresses);
-    let index = Index::from_bytes(&bytes).unwrap();
+    check_bytes(&build(&units, addresses), &units, addresses);
+    let mut lines = Lines::from_units(&units);
+    lines.drop_columns();
+    for unit in &mut units {
+        unit.rows.iter_mut().for_each(|row| row.column = 0);
+        unit.nodes.iter_mut().for_each(|node| node.call_column = 0);
+    }
+    check_bytes(&build_lines(&lines, addresses, Vec::new()), &units, addresses);
+}
+
+fn check_bytes(bytes: &[u8], units: &[UnitLines<'static>], addresses: AddressKind) {
+    let index = Index::from_bytes(bytes).unwrap();
     index.verify().unwrap();
     let mut places: Vec<u64> = Vec::new();
     for piece in units.iter().flat_map(|unit| &unit.pieces) {
@@ -242,8 +259,8 @@ fn check(units: &[UnitLines<'static>], addresses: AddressKind) {
             if addresses == AddressKind::Svma && section == 1 {
                 continue;
             }
-            let expected = slow(&units, section, address);
-            let at = format!("section {section} {address:#x} of {:?}", brief(&units));
+            let expected = slow(units, section, address);
+            let at = format!("section {section} {address:#x} of {:?}", brief(units));
             assert_eq!(ask(&index, section, address), expected, "{at}");
         }
     }
@@ -263,6 +280,71 @@ proptest! {
     fn frames_in_sections_are_the_slow_reading(units in prop::collection::vec(unit(), 0..4)) {
         check(&units, AddressKind::SectionOffset);
     }
+}
+
+/// A function of assembly: no file and no line of its own, and many rows.
+fn assembly(file: u32, lines: std::ops::Range<u32>) -> UnitLines<'static> {
+    let source =
+        |name: &'static str| SourceFile { base: b"/src", directory: b"asm", name: name.as_bytes() };
+    let rows: Vec<_> = lines
+        .zip(0..)
+        .map(|(line, place)| Row { offset: place * 4, node: 0, file, line, column: 0 })
+        .collect();
+    let count = rows.len() as u32;
+    let piece = Piece {
+        section: 0,
+        start: 0x1000,
+        size: u64::from(count) * 4,
+        root: 0,
+        entry: true,
+        rows: 0..count,
+    };
+    UnitLines {
+        files: vec![source("memcpy.S"), source("macros.h")],
+        functions: vec![Function { name: b"memcpy", file: NONE, line: 0 }],
+        nodes: vec![Node {
+            function: 0,
+            parent: NONE,
+            call_file: NONE,
+            call_line: 0,
+            call_column: 0,
+        }],
+        rows,
+        pieces: vec![piece],
+    }
+}
+
+#[test]
+fn far_lines_of_assembly_are_no_longer_than_near_ones() {
+    let near = build(&[assembly(0, 100..220)], AddressKind::Svma);
+    let far = [assembly(0, 100..820)];
+    check(&far, AddressKind::Svma);
+    let far = build(&far, AddressKind::Svma);
+    // A row more costs its start and its line, and each 128 lines a function.
+    let (rows, functions) = (600, 5);
+    assert!(far.len() < near.len() + rows * 5 / 2 + functions * 24, "{} {}", far.len(), near.len());
+    // All are one function: no symbol of its own, no place where it was declared.
+    let index = Index::from_bytes(&far).unwrap();
+    for address in [0x1000u64, 0x1400, 0x1b00] {
+        let frame = index.frames(Svma(address)).unwrap().next().unwrap().unwrap();
+        assert_eq!(frame.function().unwrap(), "memcpy");
+        assert_eq!(frame.declared().unwrap().1, None);
+    }
+}
+
+#[test]
+fn a_file_that_only_rows_know_is_no_place_of_declaration() {
+    // A line without a file, as Go has it for inlined functions.
+    let mut unit = assembly(1, 40..60);
+    unit.functions[0].line = 38;
+    unit.pieces.push(Piece { start: 0x9000, ..unit.pieces[0].clone() });
+    check(&[unit.clone()], AddressKind::Svma);
+    let bytes = build(&[unit], AddressKind::Svma);
+    let index = Index::from_bytes(&bytes).unwrap();
+    let frame = index.frames(Svma(0x9004)).unwrap().next().unwrap().unwrap();
+    assert_eq!(frame.file().unwrap().to_string(), "/src/asm/macros.h");
+    let (file, line) = frame.declared().unwrap();
+    assert_eq!((file.map(|file| file.to_string()), line), (None, Some(38)));
 }
 
 fn symbol(name: &'static [u8], section: u32, address: u64, size: u64) -> Symbol<'static> {

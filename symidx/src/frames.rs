@@ -341,7 +341,11 @@ impl<'a> Frames<'a> {
             file: SourceFile::read(self.view, file)?,
             line: place.line_in(function.base),
             column: place.column,
-            declared_file: if function.declared { function.file } else { NONE },
+            declared_file: if function.declared && !function.file_of_rows {
+                function.file
+            } else {
+                NONE
+            },
             declared_line: if function.declared { function.base } else { 0 },
             inlined,
         })

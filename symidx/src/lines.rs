@@ -9,8 +9,8 @@ use zerocopy::little_endian::U32;
 
 use crate::error::Corrupt;
 use crate::format::lines::{
-    FileEntry, LINE_DECLARED, LINK_FILE, LineSpan, MAX_FUNCTION_LINE, NO_FILE, NODE_FIELDS,
-    ROOT_IS_SYMBOL,
+    FILE_OF_ROWS, FileEntry, LINE_DECLARED, LINK_FILE, LineSpan, MAX_FUNCTION_LINE, NO_FILE,
+    NODE_FIELDS, ROOT_IS_SYMBOL,
 };
 use crate::format::{NONE, SectionId};
 use crate::names::Name;
@@ -83,6 +83,8 @@ pub(crate) struct Function<'a> {
     pub(crate) base: u32,
     /// True when that is where it was declared.
     pub(crate) declared: bool,
+    /// True when only the file of its rows is known.
+    pub(crate) file_of_rows: bool,
 }
 
 /// All ones for true.
@@ -322,9 +324,10 @@ impl<'a> View<'a> {
             let (file, line) = (bits(16).ok()?, bits(40).ok()?);
             Some(Function {
                 name: self.stored_name(entry.name.get(), name_len)?,
-                file: if file == NO_FILE { NONE } else { file },
+                file: if file == NO_FILE { NONE } else { file & !FILE_OF_ROWS },
                 base: line & MAX_FUNCTION_LINE,
                 declared: line & LINE_DECLARED != 0,
+                file_of_rows: file & FILE_OF_ROWS != 0,
             })
         };
         there().ok_or_else(|| Corrupt::entry(SectionId::FUNCTIONS, function))

@@ -285,7 +285,12 @@ fn the_numbers_in_the_text_are_those_of_the_code() {
         ("lines: 0 unknown, 255 long", lines::LONG_LINE == 255),
         ("columns: 0 unknown, 255 long", lines::LONG_COLUMN == 255),
         ("Else bit 0: the call has a file of its own", lines::LINK_FILE == 1),
-        ("index in files; `0xff_ffff`: unknown", lines::NO_FILE == 0xff_ffff),
+        (
+            "index in files, below `0x7f_ffff`; bit 23: only that of its rows; `0xff_ffff`: unknown",
+            lines::NO_FILE == 0xff_ffff
+                && lines::FILE_OF_ROWS == 1 << 23
+                && lines::MAX_FUNCTION_FILE == 0x7f_fffe,
+        ),
         ("bit 23: it was declared there", {
             (lines::LINE_DECLARED, lines::MAX_FUNCTION_LINE) == (1 << 23, (1 << 23) - 1)
         }),

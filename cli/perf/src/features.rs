@@ -117,10 +117,8 @@ fn build_ids(mut from: impl Read, header: &mut Header) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => break,
             result => result?,
         }
-        if let Some(file) = build_id(parsed.misc, &body, header.endian)
-            && !header.add_build_id(file)
-        {
-            break;
+        if let Some(file) = build_id(parsed.misc, &body, header.endian) {
+            header.add_build_id(file);
         }
     }
     Ok(())

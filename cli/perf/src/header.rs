@@ -58,6 +58,8 @@ pub struct Header {
     /// True for the format that goes through pipes.
     pub is_pipe: bool,
     pub(crate) ids: Ids,
+    /// Build-ids that there was no room for.
+    pub(crate) refused_build_ids: u64,
     /// Bytes of the paths of [`Header::build_ids`].
     paths: usize,
 }
@@ -141,6 +143,7 @@ impl Header {
             build_ids: Vec::new(),
             is_pipe,
             ids: Ids::default(),
+            refused_build_ids: 0,
             paths: 0,
         }
     }
@@ -215,15 +218,15 @@ impl Header {
         self.build_ids.iter().find(|file| file.path == name).map(|file| file.build_id)
     }
 
-    /// Takes a build-id in; false when there is no room for more.
-    pub(crate) fn add_build_id(&mut self, file: FileId) -> bool {
+    /// Takes a build-id in; counts it where there is no room for more.
+    pub(crate) fn add_build_id(&mut self, file: FileId) {
         let paths = self.paths.saturating_add(file.path.len());
         if self.build_ids.len() >= MOST_FILES || paths > MOST_PATHS {
-            return false;
+            self.refused_build_ids = self.refused_build_ids.saturating_add(1);
+            return;
         }
         self.paths = paths;
         self.build_ids.push(file);
-        true
     }
 
     /// Names an event as the profile does.

@@ -205,7 +205,9 @@ impl Processes {
                 if self.maps >= MOST_MAPS {
                     self.forget_maps();
                 }
-                self.change_maps(pid, |maps| maps.insert(map));
+                self.change_maps(pid, |maps| {
+                    maps.insert(map);
+                });
             }
         }
     }

@@ -88,24 +88,41 @@ impl Damage {
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut count = |what: &str, count: u64| {
-            if count != 0 {
-                lines.push(format!("{count} {what}"));
-            }
+        let mut count = |count: u64, one: &str, many: &str| match count {
+            0 => {}
+            1 => lines.push(format!("1 {one}")),
+            count => lines.push(format!("{count} {many}")),
         };
-        count("records are shorter than their kind, left out", self.short_records);
         count(
-            "records are of an event that the header does not describe, left out",
-            self.unknown_events,
+            self.short_records,
+            "record is shorter than its kind, left out",
+            "records are shorter than their kind, left out",
         );
-        let why = match self.window {
+        count(
+            self.unknown_events,
+            "record is of an event that the header does not describe, left out",
+            "records are of an event that the header does not describe, left out",
+        );
+        match self.window {
             true => {
-                "compressed records need a larger window of memory than allowed, left out (perf record -z17 and above need up to 128 MiB: --max-window 128M)"
+                let why = "a larger window of memory than allowed, left out (perf record -z17 and above need up to 128 MiB: --max-window 128M)";
+                count(
+                    self.compressed,
+                    &format!("compressed record needs {why}"),
+                    &format!("compressed records need {why}"),
+                );
             }
-            false => "compressed records are damaged, left out with all behind them",
-        };
-        count(why, self.compressed);
-        count("parts of the header are damaged, left out", self.header);
+            false => count(
+                self.compressed,
+                "compressed record is damaged, left out with all behind it",
+                "compressed records are damaged, left out with all behind them",
+            ),
+        }
+        count(
+            self.header,
+            "part of the header is damaged, left out",
+            "parts of the header are damaged, left out",
+        );
         if let Some(offset) = self.lost_from {
             lines.push(format!(
                 "expected a record at byte {offset:#x}, found one without a size; what follows is left out"
@@ -469,11 +486,10 @@ impl State {
                     features::set(number, cursor.rest(), header);
                 }
             }
-            user::BUILD_ID => {
-                let file = features::build_id(head.misc, body, header.endian);
-                let taken = file.is_some_and(|file| header.add_build_id(file));
-                self.damage.header = self.damage.header.saturating_add(u64::from(!taken));
-            }
+            user::BUILD_ID => match features::build_id(head.misc, body, header.endian) {
+                Some(file) => header.add_build_id(file),
+                None => self.damage.header = self.damage.header.saturating_add(1),
+            },
             user::TRACING_DATA => {
                 return Ok(cursor.u32().map_or(0, |size| u64::from(size).next_multiple_of(8)));
             }

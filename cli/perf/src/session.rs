@@ -2,7 +2,7 @@
 //!
 //! In: records by time. Out: one [`Located`] sample after another. Names no symbol.
 
-use linux_perf_event_reader::CpuMode;
+use linux_perf_event_reader::{CpuMode, RecordType};
 
 use crate::dsos::{Dso, DsoId, Dsos};
 use crate::error::Error;
@@ -76,12 +76,62 @@ pub struct Counts {
     pub guest_samples: u64,
     /// Records that were lost when the profile was made.
     pub lost: u64,
-    /// Records of code that the kernel made (BPF programs, trampolines).
+    /// Records of code that the kernel made (BPF programs, trampolines): their names count.
     pub kernel_code: u64,
+    /// Records that say more of BPF programs, left out.
+    pub bpf_records: u64,
     /// How often the bound on threads or mappings was reached.
     pub forgotten: u64,
     /// Mappings of files that there was no room for.
     pub refused_files: u64,
+    /// Build-ids of files that there was no room for.
+    pub refused_build_ids: u64,
+}
+
+impl Counts {
+    /// One line for each kind of record that was left out or not kept, with its number; none
+    /// where there were none.
+    ///
+    /// ```
+    /// # let mut session = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/session.rs"));
+    /// while session.next_sample()? {}
+    /// assert!(session.counts().lines().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn lines(&self) -> Vec<(u64, &'static str)> {
+        let one = |count: u64, one, many| (count, if count == 1 { one } else { many });
+        let all = [
+            one(self.guest_samples, "sample of a guest, left out", "samples of guests, left out"),
+            one(
+                self.kernel_code,
+                "record of code that the kernel made (BPF, trampolines), known by name alone",
+                "records of code that the kernel made (BPF, trampolines), known by name alone",
+            ),
+            one(
+                self.bpf_records,
+                "record that says more of a BPF program, left out",
+                "records that say more of BPF programs, left out",
+            ),
+            one(self.lost, "record lost while recording", "records lost while recording"),
+            one(
+                self.forgotten,
+                "time more threads or mappings than are kept",
+                "times more threads or mappings than are kept",
+            ),
+            one(
+                self.refused_files,
+                "mapping of more files than are kept",
+                "mappings of more files than are kept",
+            ),
+            one(
+                self.refused_build_ids,
+                "build-id of more files than are kept",
+                "build-ids of more files than are kept",
+            ),
+        ];
+        all.into_iter().filter(|&(count, _)| count != 0).collect()
+    }
 }
 
 /// Where an address lies.
@@ -187,7 +237,8 @@ impl Session {
     #[must_use]
     pub fn counts(&self) -> Counts {
         let (forgotten, refused_files) = (self.processes.forgotten, self.dsos.refused);
-        Counts { forgotten, refused_files, ..self.counts }
+        let refused_build_ids = self.reader.header().refused_build_ids;
+        Counts { forgotten, refused_files, refused_build_ids, ..self.counts }
     }
 
     /// Every DSO that was mapped so far, by [`DsoId::number`].
@@ -271,6 +322,9 @@ impl Session {
                     self.processes.ksymbol(&symbol, &mut self.dsos);
                 }
                 Record::Lost(lost) => count(&mut self.counts.lost, lost),
+                Record::Other(kind) if RecordType(kind) == RecordType::BPF_EVENT => {
+                    count(&mut self.counts.bpf_records, 1);
+                }
                 Record::Sample(_) | Record::Other(_) => {}
             }
         }

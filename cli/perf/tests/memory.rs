@@ -170,6 +170,19 @@ fn excess(kind: &str) -> (Box<dyn Read + Send>, u64) {
             });
             (Box::new(modules), 20_000)
         }
+        // Mappings of one process, scattered over its memory.
+        "scattered" => {
+            let maps = Chunks::new(move |recording| {
+                let at = u64::from(number.wrapping_mul(2_654_435_761));
+                recording.mmap(7, number.into(), at << 12, 0x1000, 0, "/bin/one");
+                if number.is_multiple_of(100) {
+                    recording.sample(USER, 7, number.into(), at << 12, &[]);
+                }
+                number += 1;
+                number <= 100_000
+            });
+            (Box::new(maps), 1_000)
+        }
         // Names of threads, and mappings of each process.
         _ => {
             let maps = Chunks::new(move |recording| {
@@ -223,6 +236,11 @@ fn modules_without_an_index_stay_within_the_bound() {
 #[test]
 fn mappings_of_many_processes_stay_within_the_bound() {
     stays_within_the_bound("maps");
+}
+
+#[test]
+fn mappings_all_over_one_process_stay_within_the_bound() {
+    stays_within_the_bound("scattered");
 }
 
 /// The job that a test above asks for; of its own accord none.

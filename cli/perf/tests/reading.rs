@@ -228,12 +228,67 @@ fn a_record_without_a_size_ends_the_reading_with_its_place() {
 fn guests_are_left_out_and_unknown_marks_empty_a_chain() {
     let mut recording = Recording::new(IP_TID_TIME | CALLCHAIN);
     recording.mmap(1, 0, 0, 0x1000, 0, "/bin/a");
-    recording.sample(GUEST, 1, 1, 0x10, &[0x10]);
+    for (guest, time) in [(GUEST, 1), (GUEST_USER, 2), (GUEST_USER, 2)] {
+        recording.sample(guest, 1, time, 0x10, &[0x10]);
+    }
+    // What a guest maps is not in the host's memory.
+    recording.guest_mmap(1, 2, 0, 0x1000, "/bin/of-the-guest");
     recording.sample(USER, 1, 2, 0x10, &[0x10, u64::MAX - 2047, 0x20]);
     recording.sample(USER, 1, 3, 0x10, &[]);
     let mut session = session(&recording.file()).unwrap();
     assert_eq!(lines_of(&mut session), [":1 1 2", ":1 1 3"]);
-    assert_eq!(session.counts().guest_samples, 1);
+    assert_eq!(session.counts().guest_samples, 3);
+    assert_eq!(session.counts().samples, 2);
+    assert!(session.dsos().iter().all(|dso| &*dso.name != b"/bin/of-the-guest"));
+    assert_eq!(session.counts().lines(), [(3, "samples of guests, left out")]);
+}
+
+/// What the kernel says of a BPF program besides its name: it was passed over without a word.
+#[test]
+fn records_of_bpf_programs_are_counted() {
+    let mut recording = Recording::new(IP_TID_TIME);
+    let tag = [recording.u16(1), recording.u16(0), recording.u32(7), vec![9; 8]].concat();
+    for time in [1, 3] {
+        let who = [recording.u32(0), recording.u32(0), recording.u64(time)].concat();
+        recording.add(18, 0, &[tag.clone(), who].concat());
+        recording.sample(USER, 1, time, 0x10, &[]);
+        recording.add(18, 0, &[tag.clone(), vec![0; 16]].concat());
+    }
+    let mut session = session(&recording.file()).unwrap();
+    while session.next_sample().unwrap() {}
+    let counts = session.counts();
+    assert_eq!((counts.samples, counts.bpf_records, counts.kernel_code), (2, 4, 0));
+    assert_eq!(counts.lines(), [(4, "records that say more of BPF programs, left out")]);
+    assert_eq!(session.reader().damage(), Default::default());
+}
+
+/// Past the bound they were damage of the header in a pipe, and nothing at all in a file.
+#[test]
+fn build_ids_past_the_bound_are_counted() {
+    const MORE: usize = 17_000;
+    let mut recording = Recording::new(IP_TID_TIME);
+    for number in 0..MORE {
+        recording.ids.push((USER, format!("/lib/{number}").into_bytes(), [7; 20]));
+    }
+    recording.sample(USER, 1, 1, 0x10, &[]);
+    for bytes in [recording.file(), recording.pipe()] {
+        let mut session = session(&bytes).unwrap();
+        assert_eq!(lines_of(&mut session).len(), 1);
+        let kept = session.reader().header().build_ids.len();
+        let refused = usize::try_from(session.counts().refused_build_ids).unwrap();
+        assert_eq!((kept + refused, kept < MORE), (MORE, true));
+        assert_eq!(session.reader().damage(), Default::default());
+        let lines = session.counts().lines();
+        assert_eq!(lines.first().map(|line| line.1), Some("build-ids of more files than are kept"));
+    }
+    // One too long for all the room there is.
+    let mut one = Recording::new(IP_TID_TIME);
+    for letter in 0..40u8 {
+        one.ids.push((USER, vec![b'a' + letter % 26; 30_000], [7; 20]));
+    }
+    one.sample(USER, 1, 1, 0x10, &[]);
+    let session = session(&one.file()).unwrap();
+    assert_eq!(session.counts().refused_build_ids, 6);
 }
 
 #[test]
@@ -303,7 +358,8 @@ fn names_in_a_stream_are_kept_within_a_bound() {
     let header = session.reader().header();
     assert!(header.build_ids.iter().map(|file| file.path.len()).sum::<usize>() <= 1 << 20);
     assert_eq!(header.build_ids.len(), 17);
-    assert_eq!(session.reader().damage().header, 83);
+    // One is all zeros: none.
+    assert_eq!((session.reader().damage().header, session.counts().refused_build_ids), (1, 82));
     assert_eq!(header.events[0].name.len(), 1024);
 }
 

@@ -179,6 +179,7 @@ impl Job {
                 names_only: args.names_only,
                 demangle: args.demangle,
                 pack_names: args.pack_names,
+                no_columns: args.no_columns,
                 force: args.force,
                 allow_empty: args.allow_empty,
                 keep_richer: args.store.is_some(),

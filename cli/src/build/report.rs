@@ -9,7 +9,7 @@ use super::depfile::{self, Rule};
 use super::plan::Job;
 use crate::failure::{Failure, exit};
 use crate::output::Output;
-use crate::text::{Object, bytes, grouped, plain};
+use crate::text::{Object, bytes, counted, plain};
 use crate::ui::Ui;
 
 /// What became of a job.
@@ -173,12 +173,12 @@ impl<'a> Report<'a> {
                 let lines = match report.line_rows {
                     0 if self.args.names_only => String::new(),
                     0 => "no lines, ".to_owned(),
-                    rows => format!("{} lines, ", grouped(rows)),
+                    rows => format!("{}, ", counted(rows, "line", "lines")),
                 };
                 format!(
-                    "{place}: {} symbols, {} aliases, {lines}{} in {seconds:.2} s ({})",
-                    grouped(report.symbols),
-                    grouped(report.aliases),
+                    "{place}: {}, {}, {lines}{} in {seconds:.2} s ({})",
+                    counted(report.symbols, "symbol", "symbols"),
+                    counted(report.aliases, "alias", "aliases"),
                     bytes(report.bytes),
                     short(&report.id),
                 )

@@ -7,7 +7,7 @@ use clap::Args;
 use symidx_perf::{Budget, DsoBudget, NameOptions, Names, Share};
 
 use super::index::{kind_name, samples_of};
-use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
+use super::profile::{PlacesArgs, ProfileArgs, json_counts, tell_counts, tell_damage};
 use crate::failure::Failure;
 use crate::options::size_option;
 use crate::output::Output;
@@ -75,6 +75,9 @@ pub(crate) fn run(args: &BudgetArgs, ui: Ui) -> Result<u8, Failure> {
         true => json(output.buffer(), &budget, args.max_bytes, lost),
         false => table(output.buffer(), &budget, args, lost),
     }
+    if !args.json {
+        tell_counts(&budget.inventory.counts, ui);
+    }
     output.flush()?;
     Ok(code)
 }
@@ -115,7 +118,8 @@ fn table(out: &mut Vec<u8>, budget: &Budget, args: &BudgetArgs, lost: Option<u64
     });
     if count != 0 {
         let (frames, size) = (grouped(frames), bytes(size));
-        line(format!("{frames:>12} {:>10} {size:>10}  {} more DSOs", "", grouped(count)));
+        let more = counted(count, "more DSO", "more DSOs");
+        line(format!("{frames:>12} {:>10} {size:>10}  {more}", ""));
     }
     // A bound is rounded up.
     let anonymous = budget.anonymous_bytes.saturating_add(99_999);
@@ -177,6 +181,7 @@ fn json(out: &mut Vec<u8>, budget: &Budget, bound: Option<u64>, lost: Option<u64
         reasons.field(why, frames);
     }
     reasons.end();
+    json_counts(&mut summary, &inventory.counts);
     let damage = inventory.damage.lines();
     summary.list("damage", &damage.iter().map(String::as_str).collect::<Vec<_>>());
     summary.end();

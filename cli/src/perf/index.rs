@@ -10,7 +10,7 @@ use std::time::Instant;
 use clap::Args;
 use symidx_perf::{DsoKind, DsoUse, IndexOptions, Indexed, Inventory, NotHere, Outcome, index};
 
-use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
+use super::profile::{PlacesArgs, ProfileArgs, json_counts, tell_counts, tell_damage};
 use crate::build::Sampler;
 use crate::failure::{Failure, exit};
 use crate::options::size_option;
@@ -112,13 +112,15 @@ pub(crate) fn run(args: &IndexArgs, ui: Ui) -> Result<u8, Failure> {
         output.relieve()?;
     }
     if let Some(rest) = without_map.checked_sub(SHOWN).filter(|&rest| rest != 0 && !args.json) {
-        ui.warning(format_args!("{rest} more processes left no map of code made at run time"));
+        let rest = counted(u64::try_from(rest).unwrap_or(0), "more process", "more processes");
+        ui.warning(format_args!("{rest} left no map of code made at run time"));
     }
     totals.seconds = start.elapsed().as_secs_f64();
     totals.peak = sampler.end(0);
     if args.json {
         totals.json(output.buffer(), &inventory, session.counts().samples);
     } else {
+        tell_counts(&inventory.counts, ui);
         ui.line(totals.text(&inventory, session.counts().samples));
     }
     output.flush()?;
@@ -204,6 +206,7 @@ impl Totals {
             .field("frames_without_index", self.frames)
             .field("bytes", self.bytes)
             .field("peak_anon_bytes", self.peak);
+        json_counts(&mut summary, &inventory.counts);
         summary.key("seconds").extend_from_slice(format!("{:.6}", self.seconds).as_bytes());
         summary.list("damage", &lines(&inventory.damage.lines()));
         summary.end();
@@ -226,11 +229,11 @@ fn say(output: &mut Output, row: &Indexed, ui: Ui) {
         Outcome::Built(report) => {
             let rows = match report.line_rows {
                 0 => "no lines".to_owned(),
-                rows => format!("{} lines", grouped(rows)),
+                rows => counted(rows, "line", "lines"),
             };
             format!(
-                "{name}: {} symbols, {rows}, {} in {:.2} s",
-                grouped(report.symbols),
+                "{name}: {}, {rows}, {} in {:.2} s",
+                counted(report.symbols, "symbol", "symbols"),
                 bytes(report.bytes),
                 row.seconds
             )

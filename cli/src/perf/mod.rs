@@ -8,6 +8,7 @@ mod pprof;
 mod profile;
 mod report;
 mod script;
+mod temporary;
 
 use clap::{Args, Subcommand};
 

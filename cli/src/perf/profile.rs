@@ -5,13 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use symidx_perf::{Binaries, Damage, Inventory, NameOptions, Reader, Session};
-use tempfile::TempDir;
-
+use super::temporary::Temporary;
 use crate::failure::{Failure, exit};
 use crate::options::size_option;
+use crate::text::{Object, grouped};
 use crate::ui::Ui;
+use clap::Args;
+use symidx_perf::{Binaries, Counts, Damage, Inventory, NameOptions, Reader, Session};
 
 /// Which recording.
 #[derive(Args, Clone, Debug)]
@@ -91,13 +91,12 @@ impl PlacesArgs {
 
     /// The directory that indexes are built into: one of its own, which goes away with what
     /// is handed out, where that of the user cannot be written.
-    pub(crate) fn store_or_temporary(&self) -> Result<(PathBuf, Option<TempDir>), Failure> {
+    pub(crate) fn store_or_temporary(&self) -> Result<(PathBuf, Option<Temporary>), Failure> {
         let store = self.store();
         if self.store.is_some() || store.as_deref().is_ok_and(is_writable) {
             return Ok((store?, None));
         }
-        let directory = tempfile::Builder::new().prefix("symidx-perf-").tempdir();
-        let directory = directory.map_err(|error| {
+        let directory = Temporary::new().map_err(|error| {
             Failure::new(format!(
                 "expected a directory to keep indexes in, found neither the user's cache nor a temporary one: {error}; give --store DIR or --no-build"
             ))
@@ -139,4 +138,25 @@ pub(crate) fn tell_damage(damage: &Damage, input: &Path, ui: Ui) -> u8 {
         ui.warning(format_args!("{}: {line}", input.display()));
     }
     if *damage == Damage::default() { exit::OK } else { exit::SOME_FAILED }
+}
+
+/// Says what was left out of a recording, or is not kept of it: guests, lost records.
+pub(crate) fn tell_counts(counts: &Counts, ui: Ui) {
+    if !ui.is_quiet() {
+        for (count, what) in counts.lines() {
+            ui.line(format_args!("{} {what}", grouped(count)));
+        }
+    }
+}
+
+/// The same in the summary of a JSON form.
+pub(crate) fn json_counts(summary: &mut Object<'_>, counts: &Counts) {
+    summary
+        .field("guest_samples", counts.guest_samples)
+        .field("kernel_code_records", counts.kernel_code)
+        .field("bpf_records", counts.bpf_records)
+        .field("lost_records", counts.lost)
+        .field("forgotten", counts.forgotten)
+        .field("refused_files", counts.refused_files)
+        .field("refused_build_ids", counts.refused_build_ids);
 }

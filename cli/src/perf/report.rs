@@ -9,7 +9,7 @@ use std::time::Instant;
 use clap::Args;
 use symidx_perf::{NameOptions, Names, Reason, Report, ReportOptions, ReportRow, Session, report};
 
-use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
+use super::profile::{PlacesArgs, ProfileArgs, json_counts, tell_counts, tell_damage};
 use crate::failure::Failure;
 use crate::options::size_option;
 use crate::output::Output;
@@ -110,6 +110,7 @@ pub(crate) fn run(args: &ReportArgs, ui: Ui) -> Result<u8, Failure> {
         true => json(output.buffer(), &report, start),
         false => {
             table(output.buffer(), &report, &options);
+            tell_counts(&report.counts, ui);
             summarize(&report, start, ui);
         }
     }
@@ -256,8 +257,8 @@ fn summarize(report: &Report, start: Instant, ui: Ui) {
     }
     if report.error.samples != 0 {
         ui.line(format_args!(
-            "there were more rows than are counted at a time: each may be short of {} samples at most",
-            grouped(report.error.samples)
+            "there were more rows than are counted at a time: each may be short of {} at most",
+            counted(report.error.samples, "sample", "samples")
         ));
     }
     let mut cost =
@@ -304,6 +305,7 @@ fn json(out: &mut Vec<u8>, report: &Report, start: Instant) {
         unknown.field(reason.text(), count);
     }
     unknown.end();
+    json_counts(&mut summary, &report.counts);
     let damage = report.damage.lines();
     summary.list("damage", &damage.iter().map(String::as_str).collect::<Vec<_>>());
     let seconds = start.elapsed().as_secs_f64();

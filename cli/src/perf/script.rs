@@ -12,10 +12,10 @@ use symidx_perf::{
     BuildMissing, DsoReport, Fields, Format, IndexOptions, NOT_BUILT, NameOptions, Names, Reason,
     ScriptError, ScriptOptions, Session, Summary,
 };
-use tempfile::TempDir;
 
 use super::pprof::Collector;
-use super::profile::{PlacesArgs, ProfileArgs, tell_damage};
+use super::profile::{PlacesArgs, ProfileArgs, tell_counts, tell_damage};
+use super::temporary::Temporary;
 use crate::failure::Failure;
 use crate::flame::{self, Caption};
 use crate::progress::Bar;
@@ -84,6 +84,9 @@ pub(crate) struct ScriptArgs {
 /// Runs the verb.
 pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     let start = Instant::now();
+    if args.fields.is_some_and(|fields| fields.trace) {
+        ui.warning("-F trace: expected another field, found tracepoints' own, which are not read; it is left out");
+    }
     let (options, temporary) = args.names()?;
     let mut names = Names::new(options);
     let format = match (args.json, args.folded || args.flamegraph.is_some()) {
@@ -98,7 +101,6 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
     options.max_stack = args.profile.max_stack;
     options.inline = !args.no_inline;
     options.demangle = !args.no_demangle;
-    options.json_string = crate::text::json_string;
     if let Some(bound) = args.max_bytes {
         choose(args, bound, &mut names)?;
     }
@@ -141,7 +143,7 @@ pub(super) fn run(args: &ScriptArgs, ui: Ui) -> Result<u8, Failure> {
 }
 
 impl ScriptArgs {
-    fn names(&self) -> Result<(NameOptions, Option<TempDir>), Failure> {
+    fn names(&self) -> Result<(NameOptions, Option<Temporary>), Failure> {
         let mut options = NameOptions::default();
         let mut temporary = None;
         self.places.fill(&mut options);
@@ -212,16 +214,17 @@ fn pprof(
     let profile = collector.finish(&session);
     publish(path, |file: &mut std::fs::File| profile.write(file))?;
     let code = tell_damage(&session.reader().damage(), &args.profile.input, ui);
+    tell_counts(&session.counts(), ui);
     if !ui.is_quiet() {
         let count = |length: usize| crate::text::grouped(u64::try_from(length).unwrap_or(0));
         let named = profile.locations.iter().filter(|location| !location.line.is_empty()).count();
         ui.line(format_args!(
-            "{}: {} in {}, {} of {} addresses named; {} anonymous, {} mapped, {:.2} s",
+            "{}: {} in {}, {} of {} named; {} anonymous, {} mapped, {:.2} s",
             path.display(),
             counted(session.counts().samples, "sample", "samples"),
             counted(u64::try_from(profile.samples.len()).unwrap_or(0), "stack", "stacks"),
             count(named),
-            count(profile.locations.len()),
+            counted(u64::try_from(profile.locations.len()).unwrap_or(0), "address", "addresses"),
             crate::text::bytes(symidx_perf::anonymous_bytes()),
             crate::text::bytes(names.mapped_bytes()),
             start.elapsed().as_secs_f64(),
@@ -254,7 +257,7 @@ fn choose(args: &ScriptArgs, bound: u64, names: &mut Names) -> Result<(), Failur
 }
 
 /// Says that the indexes that were built are gone with the run.
-fn tell_temporary(built: u64, temporary: Option<&TempDir>, ui: Ui) {
+fn tell_temporary(built: u64, temporary: Option<&Temporary>, ui: Ui) {
     if built != 0 && temporary.is_some() && !ui.is_quiet() {
         ui.line(format_args!(
             "the user's cache cannot be written: {} built for this run only; --store DIR keeps them",
@@ -305,21 +308,7 @@ fn summarize(summary: &Summary, args: &ScriptArgs, start: Instant, ui: Ui) {
     if summary.dsos.iter().any(|report| unbuilt(&report) && report.why == NOT_BUILT) {
         ui.line("`symidx perf index` builds the indexes that are missing");
     }
-    let counts = summary.counts;
-    for (what, number) in [
-        ("samples of guests, left out", counts.guest_samples),
-        (
-            "records of code that the kernel made (BPF, trampolines), known by name alone",
-            counts.kernel_code,
-        ),
-        ("records lost while recording", counts.lost),
-        ("times more threads or mappings than are kept", counts.forgotten),
-        ("mappings of more files than are kept", counts.refused_files),
-    ] {
-        if number != 0 {
-            ui.line(format_args!("{} {what}", count(number)));
-        }
-    }
+    tell_counts(&summary.counts, ui);
     if summary.built != 0 {
         ui.line(format_args!("{} built", counted(summary.built, "index", "indexes")));
     }

@@ -134,7 +134,11 @@ pub(crate) fn run(args: &PprofArgs, ui: Ui) -> Result<u8, Failure> {
         let title = format!("{} ({name})", args.file.display());
         let left_out = flame::graph(path, pairs(), Caption { title: &title, unit })?;
         if left_out > 0 {
-            ui.note(format_args!("{left_out} stacks without a positive value are not drawn"));
+            let (stacks, are) = match left_out {
+                1 => ("stack", "is"),
+                _ => ("stacks", "are"),
+            };
+            ui.note(format_args!("{left_out} {stacks} without a positive value {are} not drawn"));
         }
     }
     if args.folded {

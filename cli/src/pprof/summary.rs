@@ -5,7 +5,7 @@ use std::path::Path;
 
 use symidx_pprof::{Damage, MappingReport, Profile, Report, Unknown};
 
-use crate::text::{Object, grouped};
+use crate::text::{Object, counted, grouped};
 use crate::ui::Ui;
 
 /// Everything there is to say.
@@ -32,10 +32,11 @@ impl Summary<'_> {
             _ => String::new(),
         };
         ui.note(format_args!(
-            "{}: {} of {} locations have names ({}){kept}{written}",
+            "{}: {} of {} {} ({}){kept}{written}",
             self.input.display(),
             grouped(named),
-            grouped(locations),
+            counted(locations, "location", "locations"),
+            if locations == 1 { "has a name" } else { "have names" },
             percent(named, locations),
         ));
         for mapping in self.report.mappings.iter().filter(|mapping| !mapping.unknown.is_empty()) {
@@ -48,10 +49,11 @@ impl Summary<'_> {
                 })
                 .collect();
             ui.note(format_args!(
-                "{}: {} of {} locations have none: {}",
+                "{}: {} of {} {} none: {}",
                 name(mapping),
                 grouped(mapping.unknown.values().fold(0, |sum, count| sum.saturating_add(*count))),
-                grouped(mapping.locations),
+                counted(mapping.locations, "location", "locations"),
+                if mapping.locations == 1 { "has" } else { "have" },
                 reasons.join(", "),
             ));
         }

@@ -38,7 +38,8 @@ impl Recording {
         recording
     }
 
-    fn event(&mut self, kind: u32, flags: u16, body: &[u8]) {
+    /// Any record.
+    pub(crate) fn event(&mut self, kind: u32, flags: u16, body: &[u8]) {
         let length = u16::try_from(8 + body.len()).unwrap();
         self.bytes.extend(kind.to_le_bytes());
         self.bytes.extend(flags.to_le_bytes());

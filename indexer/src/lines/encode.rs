@@ -7,13 +7,13 @@
 use std::collections::HashMap;
 
 use symidx::format::lines::{
-    FileEntry, FunctionEntry, LINE_DECLARED, LineSpan, MAX_FRAMES, MAX_FUNCTION_LINE, NO_FILE,
-    NODE_FIELDS, ROOT_IS_SYMBOL, to_u24,
+    FileEntry, FunctionEntry, LineSpan, MAX_FRAMES, NODE_FIELDS, ROOT_IS_SYMBOL,
 };
 
+use super::functions::{Functions, Written, base_of};
 use super::overlap::{Claim, Segment, fill, settle};
 use super::pack::{Numbers, Rows, zigzag};
-use super::window::{Origin, Windows};
+use super::window::{Origin, Windows, is_far};
 use super::{Lines, PackedPiece, PackedUnit, files};
 use crate::model::lines::{NONE, Node, Row};
 use crate::model::{AddressKind, Image, Report};
@@ -23,8 +23,9 @@ use crate::normalise::Normalised;
 /// of one. Sections and functions may claim any size, so something must end.
 const LINES_PER_BYTE: u64 = 4;
 
-/// Lines outside functions count from multiples of this.
-const LINES_OUTSIDE: u32 = 128;
+/// So many rows with far lines are worth a function of their own: it takes 12
+/// bytes and its node 6, and a far line takes 2 more than a near one.
+const WORTH_A_FUNCTION: usize = 12;
 
 /// The line and inline sections, names still apart.
 ///
@@ -136,36 +137,23 @@ fn is_primary(
     })
 }
 
-/// A function as it is written.
-#[derive(Clone, Copy, Debug)]
-struct Written {
-    number: u32,
-    file: u32,
-    /// The line that its rows count from; 0: not settled yet.
-    base: u32,
-    declared: bool,
-}
-
 struct Encoder<'a, 'data> {
     lines: &'a Lines<'data>,
     symbols: &'a Normalised<'data>,
     /// Bytes of lines after which no more are written.
     limit: u64,
-    /// For each function of `lines` its number in the file, once it has one.
-    functions: Vec<Written>,
+    functions: Functions<'data>,
     /// For each file of `lines` its number in the file.
     files: Vec<u32>,
-    /// Functions that have the name of a symbol at some places: their other numbers.
-    renamed: HashMap<(u32, &'data [u8]), u32>,
-    /// Functions without a name: rows outside functions, by file and line.
-    outside: HashMap<(u32, u32), u32>,
-    /// The one node of each of them.
+    /// The one node of each function without a name.
     outside_nodes: HashMap<u32, u32>,
     out: EncodedLines<'data>,
     windows: Windows,
     nodes: Vec<Node>,
     /// For each node of the piece its offset, and the function it is of.
     placed: Vec<Placed>,
+    /// Further roots of the piece, for rows whose lines are far from the function's.
+    far: Vec<FarRoot>,
     /// Pieces that others interrupt, by number: where they go on.
     interrupted: HashMap<u32, Interrupted<'a>>,
     known: HashMap<(u32, Node), u32>,
@@ -184,6 +172,15 @@ struct Root {
     stated: Option<u32>,
 }
 
+/// A root for rows that count from another line than the function's own.
+#[derive(Clone, Copy, Debug)]
+struct FarRoot {
+    offset: u32,
+    /// Of `lines`.
+    function: u32,
+    written: Written,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     offset: u32,
@@ -195,8 +192,20 @@ struct Placed {
 /// behind it.
 struct Interrupted<'a> {
     placed: Vec<Placed>,
+    far: Vec<FarRoot>,
     row: Option<Row>,
     rest: Rows<'a>,
+}
+
+impl Root {
+    /// The fields of a root node: the piece's own, or one of another function.
+    fn node(&self, function: u32, number: u32) -> [u32; 4] {
+        match (self.is_symbol && self.function == function, self.stated) {
+            (false, _) => [number, 0, 0, 0],
+            (true, None) => [self.number, 0, ROOT_IS_SYMBOL, 0],
+            (true, Some(stated)) => [self.number, 0, ROOT_IS_SYMBOL, stated.saturating_add(1)],
+        }
+    }
 }
 
 impl<'a, 'data> Encoder<'a, 'data> {
@@ -206,20 +215,19 @@ impl<'a, 'data> Encoder<'a, 'data> {
             symbols,
             // Half of what a node's offset and its link can reach.
             limit: lines.weight.saturating_mul(LINES_PER_BYTE).saturating_add(1 << 20).min(1 << 30),
-            functions: Vec::new(),
+            functions: Functions::default(),
             files: Vec::new(),
-            renamed: HashMap::new(),
-            outside: HashMap::new(),
             outside_nodes: HashMap::new(),
             out: EncodedLines::default(),
             windows: Windows::default(),
             nodes: Vec::new(),
             placed: Vec::new(),
+            far: Vec::new(),
             interrupted: HashMap::new(),
             known: HashMap::new(),
         };
         this.number_files(report);
-        this.number_functions();
+        this.functions = Functions::new(&lines.functions, |file| this.file(file));
         this
     }
 
@@ -254,30 +262,6 @@ impl<'a, 'data> Encoder<'a, 'data> {
         self.out.files = vec![entry; self.out.file_names.len()];
     }
 
-    /// Functions with the most nodes get the smallest numbers, which are the shortest.
-    fn number_functions(&mut self) {
-        let all = &self.lines.functions;
-        let mut order: Vec<u32> = (0..u32::try_from(all.len()).unwrap_or(NONE)).collect();
-        let place = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-        let uses = |number: u32| all.get(place(number)).map_or(0, |(_, uses)| *uses);
-        order.sort_by_key(|&number| (std::cmp::Reverse(uses(number)), number));
-        let none = Written { number: NONE, file: NONE, base: 0, declared: false };
-        self.functions = vec![none; all.len()];
-        for (number, &of) in (0u32..).zip(&order) {
-            let Some((function, uses)) = all.get(place(of)) else { continue };
-            if *uses == 0 {
-                break;
-            }
-            let file = self.file(function.file);
-            let declared = (1..=MAX_FUNCTION_LINE).contains(&function.line);
-            let base = if declared { function.line } else { 0 };
-            if let Some(slot) = self.functions.get_mut(place(of)) {
-                *slot = Written { number, file, base, declared };
-            }
-            self.out.function_names.push(function.name);
-        }
-    }
-
     /// The number in the file of one of `lines`' files.
     fn file(&self, file: u32) -> u32 {
         usize::try_from(file).ok().and_then(|at| self.files.get(at)).copied().unwrap_or(NONE)
@@ -291,8 +275,8 @@ impl<'a, 'data> Encoder<'a, 'data> {
         let Some(piece) = lines.pieces.get(at(segment.piece)) else { return };
         let Some(unit) = lines.units.get(at(piece.unit)) else { return };
         let (mut row, mut rest) = match self.interrupted.remove(&segment.piece) {
-            Some(Interrupted { placed, row, rest }) => {
-                self.placed = placed;
+            Some(Interrupted { placed, far, row, rest }) => {
+                (self.placed, self.far) = (placed, far);
                 (row, rest)
             }
             None => {
@@ -323,8 +307,8 @@ impl<'a, 'data> Encoder<'a, 'data> {
             (row, rest) = (next, behind);
         }
         if row.is_some() {
-            let placed = std::mem::take(&mut self.placed);
-            self.interrupted.insert(segment.piece, Interrupted { placed, row, rest });
+            let (placed, far) = (std::mem::take(&mut self.placed), std::mem::take(&mut self.far));
+            self.interrupted.insert(segment.piece, Interrupted { placed, far, row, rest });
         }
     }
 
@@ -344,40 +328,39 @@ impl<'a, 'data> Encoder<'a, 'data> {
         for node in &mut nodes {
             node.function = unit.functions.get(at(node.function)).copied().unwrap_or(NONE);
             node.call_file = self.file(unit.file(node.call_file));
+            if self.lines.no_columns {
+                node.call_column = 0;
+            }
         }
-        // A function without a declared line counts from its first row.
-        self.settle_bases(&nodes, numbers.rows());
+        // A function without a declared place counts from its first row.
+        self.settle_places(&nodes, unit, numbers.rows());
         let range = piece.start..piece.start.saturating_add(piece.size);
         let root = self.root(piece.function, self.symbols.name_of_range(section, range));
         self.place_nodes(&nodes, root, report);
+        self.place_far_roots(root, numbers.rows());
         self.nodes = nodes;
         numbers.rows()
     }
 
-    fn settle_bases(&mut self, nodes: &[Node], rows: impl Iterator<Item = Row>) {
-        let unsettled = |this: &Self, node: &Node| {
-            let function = usize::try_from(node.function).unwrap_or(usize::MAX);
-            this.functions.get(function).is_some_and(|function| function.base == 0)
-        };
-        if !nodes.iter().any(|node| unsettled(self, node)) {
+    fn settle_places(
+        &mut self,
+        nodes: &[Node],
+        unit: &PackedUnit,
+        rows: impl Iterator<Item = Row>,
+    ) {
+        if !nodes.iter().any(|node| self.functions.is_open(node.function)) {
             return;
         }
-        let mut settle = |number: u32, line: u32| {
-            let node = usize::try_from(number).ok().and_then(|at| nodes.get(at));
-            let function = node.and_then(|node| usize::try_from(node.function).ok());
-            if let Some(written) = function.and_then(|at| self.functions.get_mut(at))
-                && written.base == 0
-                && line != 0
-            {
-                let base = line.saturating_sub(line % LINES_OUTSIDE).max(1);
-                written.base = base.min(MAX_FUNCTION_LINE);
-            }
+        let function = |node: u32| {
+            let node = usize::try_from(node).ok().and_then(|at| nodes.get(at));
+            node.map_or(NONE, |node| node.function)
         };
         for row in rows {
-            settle(row.node, row.line);
+            let file = self.file(unit.file(row.file));
+            self.functions.settle(function(row.node), file, row.line);
         }
         for node in nodes {
-            settle(node.parent, node.call_line);
+            self.functions.settle(function(node.parent), node.call_file, node.call_line);
         }
     }
 
@@ -407,21 +390,11 @@ impl<'a, 'data> Encoder<'a, 'data> {
             return Placed { offset, function: node.function, depth };
         }
         let offset = u32::try_from(self.out.inlines.len()).unwrap_or(NONE);
-        let written = self.written(node.function);
-        let caller = parent.map(|parent| (parent.offset, self.written(parent.function)));
+        let written = self.functions.written(node.function);
+        let caller = parent.map(|parent| (parent.offset, self.functions.written(parent.function)));
         let out = &mut self.out.inlines;
         match caller {
-            None => {
-                let is_symbol = root.is_symbol && root.function == node.function;
-                let fields = match (is_symbol, root.stated) {
-                    (false, _) => [written.number, 0, 0, 0],
-                    (true, None) => [root.number, 0, ROOT_IS_SYMBOL, 0],
-                    (true, Some(stated)) => {
-                        [root.number, 0, ROOT_IS_SYMBOL, stated.saturating_add(1)]
-                    }
-                };
-                put_node(out, fields, None);
-            }
+            None => put_node(out, root.node(node.function, written.number), None),
             Some((parent, caller)) => {
                 let file = (node.call_file != caller.file).then_some(node.call_file);
                 let distance = offset.saturating_sub(parent);
@@ -435,11 +408,43 @@ impl<'a, 'data> Encoder<'a, 'data> {
         Placed { offset, function: node.function, depth }
     }
 
+    /// Writes further roots of a piece whose function was declared nowhere (those
+    /// of assembly) where many rows are far from the line that it counts from.
+    fn place_far_roots(&mut self, root: Root, rows: impl Iterator<Item = Row>) {
+        self.far.clear();
+        if self.functions.number(root.function) == NONE {
+            return;
+        }
+        let own = self.functions.written(root.function);
+        if own.declared {
+            return;
+        }
+        let rows = rows.filter(|row| self.is_root(row.node, root.function));
+        let mut bases: Vec<u32> =
+            rows.filter(|row| is_far(row.line, own.base)).map(|row| base_of(row.line)).collect();
+        bases.sort_unstable();
+        for run in bases.chunk_by(|a, b| a == b).filter(|run| run.len() >= WORTH_A_FUNCTION) {
+            let Some(&line) = run.first() else { continue };
+            let number = if root.is_symbol { root.number } else { own.number };
+            let written = self.functions.further(root.function, number, line);
+            let offset = u32::try_from(self.out.inlines.len()).unwrap_or(NONE);
+            let node = Root { number: written.number, ..root }.node(root.function, written.number);
+            put_node(&mut self.out.inlines, node, None);
+            self.far.push(FarRoot { offset, function: root.function, written });
+        }
+    }
+
+    /// True for a node that is a root, of that function.
+    fn is_root(&self, node: u32, function: u32) -> bool {
+        let placed = usize::try_from(node).ok().and_then(|at| self.placed.get(at));
+        placed.is_some_and(|placed| placed.depth == 0 && placed.function == function)
+    }
+
     /// The function of a piece, which its symbol may know by another name than
     /// DWARF does: then it is written with that too, as this is what readers are told.
     fn root(&mut self, function: u32, symbol: Option<(&'data [u8], bool)>) -> Root {
         let at = usize::try_from(function).unwrap_or(usize::MAX);
-        let number = self.functions.get(at).map_or(NONE, |written| written.number);
+        let number = self.functions.number(function);
         let known = self.lines.functions.get(at).filter(|_| number != NONE);
         let (Some((symbol, whole)), Some((known, _))) = (symbol, known) else {
             return Root { function, number, is_symbol: false, stated: None };
@@ -448,60 +453,42 @@ impl<'a, 'data> Encoder<'a, 'data> {
         if same || !whole {
             return Root { function, number, is_symbol: same, stated: None };
         }
-        let next = u32::try_from(self.out.function_names.len()).unwrap_or(NONE);
-        let renamed = *self.renamed.entry((function, symbol)).or_insert(next);
-        if renamed == next {
-            self.out.function_names.push(symbol);
-        }
+        let renamed = self.functions.renamed(function, symbol);
         Root { function, number: renamed, is_symbol: true, stated: Some(number) }
-    }
-
-    /// The function as written; one without name, file and line when its DIE
-    /// was not found.
-    fn written(&mut self, function: u32) -> Written {
-        let known = usize::try_from(function).ok().and_then(|at| self.functions.get(at)).copied();
-        match known.filter(|written| written.number != NONE) {
-            Some(written) => written,
-            None => self.nameless(NONE, 0),
-        }
-    }
-
-    fn nameless(&mut self, file: u32, base: u32) -> Written {
-        let number = match self.outside.get(&(file, base)) {
-            Some(&number) => number,
-            None => {
-                let number = u32::try_from(self.out.function_names.len()).unwrap_or(NONE);
-                self.out.function_names.push(&[]);
-                self.outside.insert((file, base), number);
-                number
-            }
-        };
-        Written { number, file, base, declared: false }
     }
 
     /// What a row says; `None` when it says nothing.
     fn origin(&mut self, row: &Row, file: u32) -> Option<Origin> {
+        let column = if self.lines.no_columns { 0 } else { row.column };
         let placed = usize::try_from(row.node).ok().and_then(|at| self.placed.get(at)).copied();
-        let Some(placed) = placed else { return self.outside_origin(row, file) };
-        let function = self.written(placed.function);
+        let Some(placed) = placed else { return self.outside_origin(row, file, column) };
+        let mut function = self.functions.written(placed.function);
+        let mut node = placed.offset;
+        if placed.depth == 0 && !self.far.is_empty() && is_far(row.line, function.base) {
+            let wanted = (placed.function, base_of(row.line));
+            let is_wanted = |far: &&FarRoot| (far.function, far.written.base) == wanted;
+            if let Some(far) = self.far.iter().find(is_wanted) {
+                (node, function) = (far.offset, far.written);
+            }
+        }
         Some(Origin {
-            node: placed.offset,
+            node,
             file: (file != function.file).then_some(file),
             line: row.line,
             base: function.base,
-            column: row.column,
+            column,
         })
     }
 
     /// A row outside every function: a nameless one stands for its part of the file.
-    fn outside_origin(&mut self, row: &Row, file: u32) -> Option<Origin> {
+    fn outside_origin(&mut self, row: &Row, file: u32, column: u32) -> Option<Origin> {
         if file == NONE {
             return None;
         }
-        let base = row.line.saturating_sub(row.line % LINES_OUTSIDE).clamp(1, MAX_FUNCTION_LINE);
-        let function = self.nameless(file, base);
+        let base = base_of(row.line);
+        let function = self.functions.nameless(file, base);
         let node = self.nameless_node(function.number);
-        Some(Origin { node, file: None, line: row.line, base, column: row.column })
+        Some(Origin { node, file: None, line: row.line, base, column })
     }
 
     fn nameless_node(&mut self, number: u32) -> u32 {
@@ -521,30 +508,7 @@ impl<'a, 'data> Encoder<'a, 'data> {
             self.out.inlines.extend_from_slice(&[0; NODE_FIELDS]);
         }
         let mut out = self.out;
-        let entry = |written: &Written| FunctionEntry {
-            name: 0.into(),
-            name_len: 0.into(),
-            file: to_u24(if written.file < NO_FILE { written.file } else { NO_FILE }),
-            line: to_u24(written.base | if written.declared { LINE_DECLARED } else { 0 }),
-        };
-        let nothing = Written { number: NONE, file: NONE, base: 0, declared: false };
-        out.functions = vec![entry(&nothing); out.function_names.len()];
-        let nameless = self.outside.iter().map(|(&(file, base), &number)| Written {
-            number,
-            file,
-            base,
-            declared: false,
-        });
-        let renamed = self.renamed.iter().filter_map(|(&(function, _), &number)| {
-            let at = usize::try_from(function).ok()?;
-            self.functions.get(at).map(|&written| Written { number, ..written })
-        });
-        for written in self.functions.iter().copied().chain(nameless).chain(renamed) {
-            let at = usize::try_from(written.number).unwrap_or(usize::MAX);
-            if let Some(slot) = out.functions.get_mut(at) {
-                *slot = entry(&written);
-            }
-        }
+        (out.functions, out.function_names) = self.functions.finish();
         out.spans = self.windows.spans;
         out.windows = self.windows.windows;
         out.lines = self.windows.lines;

@@ -36,6 +36,7 @@ use pack::Packer;
 
 mod encode;
 mod files;
+mod functions;
 mod overlap;
 mod pack;
 mod symbols;
@@ -150,6 +151,8 @@ pub struct Lines<'data> {
     files: Vec<SourceFile<'data>>,
     units: Vec<PackedUnit>,
     pieces: Vec<PackedPiece>,
+    /// Rows and calls are written without columns.
+    no_columns: bool,
     /// Bytes of DWARF it was read from.
     weight: u64,
     /// Those of the largest unit, which is read whole.
@@ -160,6 +163,24 @@ pub struct Lines<'data> {
 const UNIT_MEMORY: u64 = 6;
 
 impl<'data> Lines<'data> {
+    /// Leaves columns out: rows and calls that only they keep apart become one.
+    ///
+    /// ```
+    /// # let (mut image, mut report, unit) = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/unit.rs"));
+    /// # let normalised = symidx_indexer::normalise::normalise(&mut image, Default::default());
+    /// use symidx_indexer::lines::{Lines, encode};
+    ///
+    /// let mut lines = Lines::from_units(&[unit]);
+    /// let with = encode(&lines, &image, &normalised, &mut report);
+    /// lines.drop_columns();
+    /// let without = encode(&lines, &image, &normalised, &mut report);
+    /// assert!(without.lines.len() < with.lines.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn drop_columns(&mut self) {
+        self.no_columns = true;
+    }
+
     /// Reads all DWARF of an image; the same for every number of threads and
     /// every bound on memory.
     pub(crate) fn read(

@@ -336,14 +336,20 @@ fn less_one(count: usize) -> u8 {
     u8::try_from(count.saturating_sub(1)).unwrap_or(u8::MAX)
 }
 
+/// True for a line that a byte cannot tell from where its function's rows count.
+pub(super) fn is_far(line: u32, base: u32) -> bool {
+    let behind = line.checked_sub(base).and_then(|behind| behind.checked_add(1));
+    line != 0 && behind.is_none_or(|behind| behind >= LONG_LINE.into())
+}
+
 /// The line as a byte: 0 unknown, else from its function's, or [`LONG_LINE`].
 fn short_line(origin: &Origin) -> u8 {
     if origin.line == 0 {
         return 0;
     }
-    let behind = origin.line.checked_sub(origin.base).and_then(|behind| behind.checked_add(1));
-    match behind.map(u8::try_from) {
-        Some(Ok(short)) if short != LONG_LINE => short,
-        _ => LONG_LINE,
+    if is_far(origin.line, origin.base) {
+        return LONG_LINE;
     }
+    let behind = origin.line.saturating_sub(origin.base).saturating_add(1);
+    u8::try_from(behind).unwrap_or(LONG_LINE)
 }

@@ -59,6 +59,11 @@ pub const NODE_FIELDS: usize = 16;
 pub const LINE_DECLARED: u32 = 1 << 23;
 /// Largest line of a [`FunctionEntry`].
 pub const MAX_FUNCTION_LINE: u32 = LINE_DECLARED - 1;
+/// Bit of [`FunctionEntry::file`]: the file is that of the function's rows, and
+/// where it was declared is unknown.
+pub const FILE_OF_ROWS: u32 = 1 << 23;
+/// Largest index of a file in a [`FunctionEntry`].
+pub const MAX_FUNCTION_FILE: u32 = FILE_OF_ROWS - 2;
 /// A [`FunctionEntry::file`] of this value: unknown.
 pub const NO_FILE: u32 = (1 << 24) - 1;
 
@@ -114,7 +119,7 @@ pub struct FunctionEntry {
     pub name: U32,
     /// Bytes of its name, or `LONG_NAME`; 0: none.
     pub name_len: U16,
-    /// Little-endian index of its file, or [`NO_FILE`].
+    /// Little-endian index of its file with [`FILE_OF_ROWS`], or [`NO_FILE`].
     pub file: [u8; 3],
     /// Little-endian line that its rows count from, with [`LINE_DECLARED`].
     pub line: [u8; 3],

@@ -78,7 +78,9 @@ fn mappings_that_are_shared_count_when_others_are_forgotten() {
     for start in 0..10u64 {
         let end = start.saturating_add(1);
         let map = Map { start, end, offset: 0, dso: DsoId::REST, pid: 1 };
-        all.change_maps(1, |maps| maps.insert(map));
+        all.change_maps(1, |maps| {
+            maps.insert(map);
+        });
     }
     let shared = all.processes.get(&1).map(|process| process.maps.clone());
     all.set_maps(2, shared.unwrap_or_default());

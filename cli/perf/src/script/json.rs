@@ -5,24 +5,10 @@
 
 use std::io::Write as _;
 
-/// Appends bytes as a quoted string; true when any had to be written `\xNN` or a backslash
-/// was among them, so that the bytes cannot be told from the string alone.
-///
-/// ```
-/// use symidx_perf::{JsonString, ScriptOptions};
-///
-/// // The one of those who have none of their own.
-/// let string: JsonString = ScriptOptions::default().json_string;
-/// let mut out = Vec::new();
-/// assert!(!string(&mut out, b"operator==")); // the string says it all
-/// assert_eq!(out, b"\"operator==\"");
-/// ```
-pub type JsonString = fn(&mut Vec<u8>, &[u8]) -> bool;
-
 /// Appends a symbol's name, and in hexadecimal where the string alone does not tell it.
-pub(super) fn symbol(out: &mut Vec<u8>, name: &[u8], string: JsonString) {
+pub(super) fn symbol(out: &mut Vec<u8>, name: &[u8]) {
     out.extend_from_slice(b",\"symbol\":");
-    if string(out, name) {
+    if json_string(out, name) {
         out.extend_from_slice(b",\"name_hex\":\"");
         for byte in name {
             // Writing to memory cannot fail.
@@ -32,12 +18,28 @@ pub(super) fn symbol(out: &mut Vec<u8>, name: &[u8], string: JsonString) {
     }
 }
 
-/// The writer of those who have none of their own.
-pub(super) fn string(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
+/// Appends bytes as a JSON string. Bytes that are not UTF-8 and control characters become the
+/// text `\xNN`, and a backslash the text `\\`; true when any did, as the bytes cannot be told
+/// from the string alone then.
+///
+/// ```
+/// let mut out = Vec::new();
+/// assert!(!symidx_perf::json_string(&mut out, b"operator==")); // the string says it all
+/// assert!(symidx_perf::json_string(&mut out, b"\x1b[2J"));
+/// assert_eq!(out, br#""operator==""\\x1b[2J""#);
+/// ```
+pub fn json_string(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
     let mut escape = false;
     out.push(b'"');
+    if is_plain(bytes) {
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+        return false;
+    }
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
+            let mut room = [0; 4];
+            let utf8 = character.encode_utf8(&mut room);
             match character {
                 '"' => out.extend_from_slice(b"\\\""),
                 // JSON needs one escape, the text itself another.
@@ -47,13 +49,9 @@ pub(super) fn string(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
                 }
                 control if control.is_control() => {
                     escape = true;
-                    let mut utf8 = [0; 4];
-                    control.encode_utf8(&mut utf8).bytes().for_each(|byte| escaped(out, byte));
+                    utf8.bytes().for_each(|byte| escaped(out, byte));
                 }
-                other => {
-                    let mut utf8 = [0; 4];
-                    out.extend_from_slice(other.encode_utf8(&mut utf8).as_bytes());
-                }
+                _ => out.extend_from_slice(utf8.as_bytes()),
             }
         }
         chunk.invalid().iter().for_each(|&byte| escaped(out, byte));
@@ -61,6 +59,16 @@ pub(super) fn string(out: &mut Vec<u8>, bytes: &[u8]) -> bool {
     }
     out.push(b'"');
     escape
+}
+
+/// True for printable ASCII without quotes and backslashes. Looks at whole blocks before it
+/// decides, which the compiler turns into vector instructions: names are long.
+fn is_plain(bytes: &[u8]) -> bool {
+    const BLOCK: usize = 64;
+    let odd = |byte: u8| {
+        (byte.wrapping_sub(b' ') > b'~'.wrapping_sub(b' ')) | (byte == b'"') | (byte == b'\\')
+    };
+    !bytes.chunks(BLOCK).any(|block| block.iter().fold(false, |any, &byte| any | odd(byte)))
 }
 
 fn escaped(out: &mut Vec<u8>, byte: u8) {
@@ -82,11 +90,15 @@ mod tests {
             ("é\u{85}".as_bytes(), "\"é\\\\xc2\\\\x85\"", true),
         ] {
             let mut out = Vec::new();
-            assert_eq!(string(&mut out, bytes), escaped);
+            assert_eq!(json_string(&mut out, bytes), escaped);
             assert_eq!(String::from_utf8_lossy(&out), expected);
         }
+        // U+009B starts a terminal command as ESC [ does.
         let mut out = Vec::new();
-        symbol(&mut out, b"f\xff", string);
+        assert!(json_string(&mut out, "\u{9b}".as_bytes()));
+        assert_eq!(out, br#""\\xc2\\x9b""#);
+        let mut out = Vec::new();
+        symbol(&mut out, b"f\xff");
         assert_eq!(out, br#","symbol":"f\\xff","name_hex":"66ff""#);
     }
 }

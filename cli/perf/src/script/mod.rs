@@ -24,7 +24,7 @@ use crate::session::{Located, Place, Session, Step};
 use cache::{Cache, Key};
 pub use fields::Fields;
 use folded::Folded;
-pub use json::JsonString;
+pub use json::json_string;
 use late::Late;
 use shape::{Shape, folded_name};
 pub use summary::{DsoReport, Summary};
@@ -91,8 +91,6 @@ pub struct ScriptOptions {
     pub inline: bool,
     /// Names as people wrote them.
     pub demangle: bool,
-    /// How strings are written in JSON.
-    pub json_string: JsonString,
 }
 
 impl Default for ScriptOptions {
@@ -103,7 +101,6 @@ impl Default for ScriptOptions {
             max_stack: 127,
             inline: true,
             demangle: true,
-            json_string: json::string,
         }
     }
 }
@@ -128,6 +125,13 @@ pub enum ScriptError {
     Profile(Error),
     /// Whoever takes the text.
     Write(io::Error),
+    /// A column was asked for that samples of an event do not have.
+    Field {
+        /// The column.
+        field: &'static str,
+        /// The event.
+        event: String,
+    },
 }
 
 impl From<Error> for ScriptError {
@@ -141,6 +145,11 @@ impl std::fmt::Display for ScriptError {
         match self {
             Self::Profile(error) => error.fmt(f),
             Self::Write(error) => write!(f, "cannot write: {error}"),
+            Self::Field { field, event } => write!(
+                f,
+                "expected samples of {} with the field {field}, found none that have it; leave it out of the fields",
+                event.escape_debug()
+            ),
         }
     }
 }
@@ -211,13 +220,30 @@ pub fn script(
             continue;
         }
         let Some(located) = session.sample() else { continue };
+        if number == 0 && options.format == Format::Text {
+            // In a pipe all events stand before the first sample.
+            check_fields(&options.fields, &session.reader().header().events)?;
+        }
         number = number.saturating_add(1);
         writer.sample(&located, session, out).map_err(ScriptError::Write)?;
+    }
+    if number == 0 && is_text {
+        check_fields(&options.fields, &session.reader().header().events)?;
     }
     writer.folded.finish(out).map_err(ScriptError::Write)?;
     writer.write(session, out).and_then(|()| out.flush()).map_err(ScriptError::Write)?;
     watch(session);
     Ok(writer.tally.finish(session, writer.names))
+}
+
+/// Refuses columns that were asked for and that an event does not have, as perf does.
+fn check_fields(fields: &Fields, events: &[crate::Event]) -> Result<(), ScriptError> {
+    for event in events {
+        if let Some(field) = fields.missing(event) {
+            return Err(ScriptError::Field { field, event: event.name.clone() });
+        }
+    }
+    Ok(())
 }
 
 struct Writer<'n> {
@@ -270,7 +296,7 @@ impl Writer<'_> {
         self.buffer.extend_from_slice(b"{\"comm\":");
         match located.comm() {
             Some(comm) => {
-                (self.options.json_string)(&mut self.buffer, comm);
+                json_string(&mut self.buffer, comm);
             }
             None => self.buffer.extend_from_slice(b"null"),
         }
@@ -284,10 +310,7 @@ impl Writer<'_> {
             let _ = write!(buffer, ",\"time_ns\":{time}");
         }
         let _ = write!(buffer, ",\"period\":{},\"event\":", sample.period);
-        (self.options.json_string)(
-            buffer,
-            located.event().map_or(b"", |event| event.name.as_bytes()),
-        );
+        json_string(buffer, located.event().map_or(b"", |event| event.name.as_bytes()));
         buffer.extend_from_slice(b",\"frames\":[");
         let before = self.buffer.len();
         for (ip, place) in located.frames(self.options.max_stack) {

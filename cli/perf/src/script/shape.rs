@@ -13,7 +13,7 @@ use crate::names::{Reason, Spelling};
 use crate::session::Place;
 
 use super::tails::Tails;
-use super::{Format, ScriptOptions, json, text};
+use super::{Format, ScriptOptions, json, json_string, text};
 
 /// The text of one address in the making.
 pub(super) struct Shape<'s> {
@@ -63,7 +63,7 @@ impl<'s> Shape<'s> {
                 self.start();
             }
             if self.options.format == Format::Json {
-                json::symbol(self.out, name, self.options.json_string);
+                json::symbol(self.out, name);
                 self.out.extend_from_slice(b",\"inlined\":true},");
                 continue;
             }
@@ -139,7 +139,7 @@ impl<'s> Shape<'s> {
                 }
             }
             Format::Json => {
-                json::symbol(self.out, name, self.options.json_string);
+                json::symbol(self.out, name);
                 if let Some(offset) = offset {
                     let _ = write!(self.out, ",\"offset\":{offset}");
                 }
@@ -157,7 +157,7 @@ impl<'s> Shape<'s> {
             Format::Text => self.named(b"[unknown]", None),
             Format::Json => {
                 self.out.extend_from_slice(b",\"symbol\":null,\"reason\":");
-                (self.options.json_string)(self.out, reason.text().as_bytes());
+                json_string(self.out, reason.text().as_bytes());
                 self.end();
             }
             Format::Folded => {
@@ -192,7 +192,7 @@ impl<'s> Shape<'s> {
                 self.out.extend_from_slice(b",\"dso\":");
                 if self.place.is_some() {
                     let dso = self.dso_name();
-                    (self.options.json_string)(self.out, &dso);
+                    json_string(self.out, &dso);
                     self.out.extend_from_slice(b",\"address\":\"0x");
                     text::hex(self.out, self.address, 0);
                     self.out.push(b'"');
@@ -242,13 +242,24 @@ fn map_name(out: &mut Vec<u8>, pid: i32) {
 
 /// A name in a folded stack: `;` separates, and lines end.
 pub(super) fn folded_name(out: &mut Vec<u8>, name: &[u8]) {
-    let safe = |byte: u8| match byte {
-        b';' => b':',
-        // A line feed ends the line; others would act on a terminal.
-        0..0x20 | 0x7f => b' ',
-        other => other,
-    };
-    out.extend(name.iter().map(|&byte| safe(byte)));
+    if name.is_ascii() {
+        let safe = |byte: u8| match byte {
+            b';' => b':',
+            // A line feed ends the line; others would act on a terminal.
+            control if control.is_ascii_control() => b' ',
+            other => other,
+        };
+        out.extend(name.iter().map(|&byte| safe(byte)));
+        return;
+    }
+    // Some of the characters beyond ASCII act on a terminal, too.
+    for character in String::from_utf8_lossy(name).chars() {
+        match character {
+            ';' => out.push(b':'),
+            control if control.is_control() => out.push(b' '),
+            other => out.extend_from_slice(other.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -261,6 +272,9 @@ mod tests {
     fn a_name_in_a_stack_is_one_frame_of_text() {
         let mut out = Vec::new();
         folded_name(&mut out, b"a;b\n\x1b[2Jc\x7f\xc3\xa9");
-        assert_eq!(out, b"a:b  [2Jc \xc3\xa9");
+        assert_eq!(out, "a:b  [2Jc é".as_bytes());
+        out.clear();
+        folded_name(&mut out, b"d;\xc2\x9b2J\x9b\xff");
+        assert_eq!(out, "d: 2J\u{fffd}\u{fffd}".as_bytes());
     }
 }

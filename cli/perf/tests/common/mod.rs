@@ -32,6 +32,7 @@ pub(crate) const ROUND: u32 = 68;
 pub(crate) const KERNEL: u16 = 1;
 pub(crate) const USER: u16 = 2;
 pub(crate) const GUEST: u16 = 4;
+pub(crate) const GUEST_USER: u16 = 5;
 
 /// Marks in chains.
 pub(crate) const CONTEXT_KERNEL: u64 = u64::MAX - 127;
@@ -122,6 +123,14 @@ impl Recording {
         let head = [self.u32(u32::MAX), self.u32(0), places].concat();
         let body = [head, padded(name.as_bytes()), self.id(0, 0)].concat();
         self.add(MMAP, KERNEL, &body);
+    }
+
+    /// A mapping in a guest.
+    pub(crate) fn guest_mmap(&mut self, pid: u32, time: u64, start: u64, length: u64, name: &str) {
+        let places = [start, length, 0].map(|number| self.u64(number)).concat();
+        let head = [self.u32(pid), self.u32(pid), places].concat();
+        let body = [head, padded(name.as_bytes()), self.id(pid, time)].concat();
+        self.add(MMAP, GUEST_USER, &body);
     }
 
     pub(crate) fn round(&mut self) {
