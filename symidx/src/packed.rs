@@ -284,3 +284,7 @@ fn whole_characters(block: &[u8]) -> usize {
     let unfinished = core::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());
     block.len().saturating_sub(if unfinished { last.len() } else { 0 })
 }
+
+#[cfg(test)]
+#[path = "packed/tests.rs"]
+mod tests;
