@@ -438,14 +438,13 @@ pub(crate) fn compare_display(index: &Index<'_>, limit: usize) {
     let records: &[Record] = table(index, SectionId::RECORDS);
     let aliases: &[Alias] = table(index, SectionId::ALIASES);
     let names_only: &[NameOnly] = table(index, SectionId::NAMES_ONLY);
-    let starts = records.iter().map(|record| (record.name, record.attrs));
-    let starts = starts.chain(aliases.iter().map(|alias| (alias.name, alias.attrs)));
-    let starts = starts.chain(names_only.iter().map(|only| (only.name, only.attrs)));
     // The names that `Index::names` yields, in its order.
-    let mut starts = starts.filter(|(_, attrs)| {
-        let attrs = Attrs(attrs.get());
-        !attrs.has(Attrs::SHARED) && !matches!(attrs.kind(), Kind::Resume | Kind::Unnamed)
-    });
+    let own = records
+        .iter()
+        .filter(|record| !matches!(Attrs(record.attrs.get()).kind(), Kind::Resume | Kind::Unnamed));
+    let further = aliases.iter().filter(|alias| !Attrs(alias.attrs.get()).has(Attrs::SHARED));
+    let starts = own.map(|record| record.name).chain(further.map(|alias| alias.name));
+    let mut starts = starts.chain(names_only.iter().map(|only| only.name));
     let run = |entry: &Display| {
         let at = entry.text.get() as usize;
         let short_end = entry.short_start.get() as usize + entry.short_len.get() as usize;
@@ -460,7 +459,7 @@ pub(crate) fn compare_display(index: &Index<'_>, limit: usize) {
     };
     for found in index.names().take(limit) {
         let found = found.unwrap();
-        let (start, _) = starts.next().unwrap();
+        let start = starts.next().unwrap();
         let entry = entries.iter().find(|entry| entry.name.get() == start.get());
         let expected = entry.filter(|_| !found.stored_name().is_empty()).map(|entry| {
             let run = run(entry);
