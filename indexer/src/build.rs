@@ -22,6 +22,7 @@ use crate::write::pieces::Pieces;
 use crate::write::{Contents, write};
 
 mod error;
+mod floor;
 mod hashing;
 
 pub use error::BuildError;
@@ -57,8 +58,9 @@ pub struct BuildOptions {
     /// Leave the columns of lines and calls out.
     pub no_columns: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
-    /// changes what is built. A unit is read whole, which takes about six times
-    /// its DWARF: where that alone passes the bound, the report has a warning.
+    /// changes what is built. One function is read whole, and the symbols and the
+    /// lines of the index take what they take: where the bound is below that, the
+    /// report has a warning.
     pub max_memory: Option<u64>,
     /// Threads that read DWARF; `None`: one per processor, shared by all builds
     /// of the process. Never changes what is built.
@@ -263,6 +265,8 @@ fn into_bytes<'store>(
 struct Source<'store> {
     path: PathBuf,
     image: Image<'store>,
+    /// Bytes of the store.
+    kept: u64,
     input_size: u64,
 }
 
@@ -281,9 +285,11 @@ impl<'store> Source<'store> {
     ) -> Result<Self, BuildError> {
         options.progress.phase("reading symbols", 0);
         let read = ReadOptions { names_only: options.is_names_only(), ..options.read.clone() };
+        let image = input::read_bytes(&input.path, input.data, store, &read)?;
         Ok(Self {
             path: input.path.clone(),
-            image: input::read_bytes(&input.path, input.data, store, &read)?,
+            image,
+            kept: store.kept(),
             input_size: u64::try_from(input.data.len()).unwrap_or(u64::MAX),
         })
     }
@@ -346,7 +352,8 @@ impl<'store> Source<'store> {
         if options.no_columns {
             lines.drop_columns();
         }
-        let beyond = lines.beyond(options.max_memory);
+        let needed = floor::least(&self.image, self.kept, &lines);
+        let beyond = floor::beyond(options.max_memory, needed);
         options.progress.phase("laying out", 0);
         let normalised =
             normalise(&mut self.image, NormaliseOptions { code_only: options.code_only });
@@ -357,11 +364,13 @@ impl<'store> Source<'store> {
         }
         let named = normalised.owners.iter().filter(|owner| !owner.is_unnamed());
         let symbols = u64::try_from(named.count()).unwrap_or(u64::MAX);
-        let lines = lines::encode(&lines, &self.image, &normalised, &mut report);
-        let (line_rows, inlined) = (lines.rows, lines.inlined);
+        let encoded = lines::encode(&lines, &self.image, &normalised, &mut report);
+        // The rows of all units, which are not needed again.
+        drop(lines);
+        let (line_rows, inlined) = (encoded.rows, encoded.inlined);
         let too_much = |source| BuildError::Layout { path: self.path.clone(), source };
         let mut plan =
-            layout::plan(&self.image, normalised, lines, LayoutOptions::default(), &mut report)
+            layout::plan(&self.image, normalised, encoded, LayoutOptions::default(), &mut report)
                 .map_err(too_much)?;
         if options.demangle {
             layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;

@@ -32,6 +32,7 @@ pub mod parallel;
 pub mod progress;
 pub mod publish;
 pub mod store;
+mod varint;
 pub mod write;
 
 pub use build::{

@@ -75,6 +75,12 @@ impl Store {
     pub fn keep(&self, buffer: Vec<u8>) -> &[u8] {
         self.buffers.push_get(buffer)
     }
+
+    /// Bytes of all buffers.
+    pub(crate) fn kept(&self) -> u64 {
+        let length = |buffer: &[u8]| u64::try_from(buffer.len()).unwrap_or(u64::MAX);
+        self.buffers.iter().fold(0, |sum, buffer| length(buffer).saturating_add(sum))
+    }
 }
 
 /// The container format of the input.

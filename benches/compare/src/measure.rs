@@ -158,7 +158,7 @@ fn time_opens(
     lists: &Lists,
     table: &mut Table,
 ) -> Result<()> {
-    let mut opens: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); field.entries.len()];
+    let mut opens: Vec<(Vec<f64>, Vec<f64>, Vec<f64>)> = vec![Default::default(); field.entries.len()];
     let mut repeats = vec![1; field.entries.len()];
     let mut floor = Vec::new();
     for round in 0..=options.rounds {
@@ -175,12 +175,14 @@ fn time_opens(
             let (open, first) = entry
                 .rival
                 .time_open(&entry.artifact, truth.base(), &probes)?;
+            let parse = entry.rival.time_parse(&entry.artifact)?;
             if round == 0 {
                 // Warm-up; then many opens a round of those that are quick.
                 *repeats = if open < 1e5 { 50 } else { 1 };
             } else {
                 samples.0.push(open);
                 samples.1.push(first);
+                samples.2.extend(parse);
             }
         }
     }
@@ -188,7 +190,8 @@ fn time_opens(
         let (median, least) = (floor.median / 1e3, floor.min / 1e3);
         table.notes.push(format!("floor of any mapped open: open(2) + fstat + mmap of such a file take {median:.2} us, least {least:.2}"));
     }
-    for (entry, (open, first)) in field.entries.iter().zip(&opens) {
+    for (entry, (open, first, parse)) in field.entries.iter().zip(&opens) {
+        table.set("open, mapped before", Unit::Nanos, entry.rival.name(), Cell::of(parse));
         table.set("open", Unit::Micros, entry.rival.name(), Cell::of(open));
         table.set(
             "open + first lookup",

@@ -28,7 +28,14 @@ impl<'o> Writer<'o> {
     }
 
     /// Appends an answer; without frames it says that nothing is known.
-    pub(super) fn write(&mut self, out: &mut Vec<u8>, address: u64, frames: &[FrameText<'_>]) {
+    /// The discriminator is the first frame's; GNU prints it with all of them.
+    pub(super) fn write(
+        &mut self,
+        out: &mut Vec<u8>,
+        address: u64,
+        frames: &[FrameText<'_>],
+        discriminator: u32,
+    ) {
         let pretty = self.options.pretty;
         if self.options.addresses {
             self.address(out, address);
@@ -56,7 +63,7 @@ impl<'o> Writer<'o> {
                 }
                 out.extend_from_slice(if pretty { b" at " } else { b"\n" });
             }
-            self.place(out, frame.file, frame.line);
+            self.place(out, frame.file, frame.line, discriminator);
         }
     }
 
@@ -70,7 +77,13 @@ impl<'o> Writer<'o> {
         }
     }
 
-    fn place(&self, out: &mut Vec<u8>, file: Option<PathText<'_>>, line: Option<u32>) {
+    fn place(
+        &self,
+        out: &mut Vec<u8>,
+        file: Option<PathText<'_>>,
+        line: Option<u32>,
+        discriminator: u32,
+    ) {
         match file {
             Some(file) if self.options.basenames => write(out, &file.base(), self.careful),
             Some(file) => {
@@ -82,7 +95,14 @@ impl<'o> Writer<'o> {
         }
         out.push(b':');
         match line {
-            Some(line) => decimal(out, line.into()),
+            Some(line) => {
+                decimal(out, line.into());
+                if discriminator != 0 {
+                    out.extend_from_slice(b" (discriminator ");
+                    decimal(out, discriminator.into());
+                    out.push(b')');
+                }
+            }
             None => out.push(b'?'),
         }
         out.push(b'\n');
@@ -137,7 +157,7 @@ mod tests {
             ..Options::default()
         };
         let mut out = Vec::new();
-        Writer::new(&options, !has('3'), false).write(&mut out, 0x1174, frames);
+        Writer::new(&options, !has('3'), false).write(&mut out, 0x1174, frames, 0);
         String::from_utf8(out).unwrap_or_default()
     }
 
@@ -154,6 +174,14 @@ mod tests {
         );
         assert_eq!(text("ips", &chain), "a.c:2\n (inlined by) a.c:7\n");
         assert_eq!(text("a3s", &chain), "0x00001174\na.c:2\n");
+    }
+
+    #[test]
+    fn every_frame_has_the_discriminator_of_the_first() {
+        let options = Options { inlines: true, basenames: true, ..Options::default() };
+        let mut out = Vec::new();
+        Writer::new(&options, true, false).write(&mut out, 0, &chain(), 3);
+        assert_eq!(out, b"a.c:2 (discriminator 3)\na.c:7 (discriminator 3)\n");
     }
 
     #[test]

@@ -7,9 +7,8 @@
 use symidx::format::{Extent, Kind};
 use symidx::{Corrupt, ImageSectionId, Index, Name, Section, Svma, Symbol};
 
-use super::binary::Binary;
 use crate::find::{literal_part, scan};
-use crate::frames::{Chain, FrameText, PathText, Want, symbol_of};
+use crate::frames::{Chain, FrameText, Want, symbol_of};
 use crate::shown::Shown;
 use crate::text::bytes_of;
 
@@ -19,7 +18,6 @@ const EVERYTHING: Want = Want { inlines: true, display: true };
 /// Finds frames and symbols.
 pub(super) struct Finder<'i> {
     index: &'i Index<'static>,
-    binary: Binary<'i>,
     section: Option<Section<'i>>,
     /// Functions by section (in a relocatable file) and address: made when the
     /// first address in a gap is asked for.
@@ -37,12 +35,13 @@ struct Function<'i> {
 
 impl<'i> Finder<'i> {
     /// Addresses are offsets in the section if there is one.
-    pub(super) fn new(
-        index: &'i Index<'static>,
-        binary: Binary<'i>,
-        section: Option<Section<'i>>,
-    ) -> Self {
-        Self { index, binary, section, functions: None, damage: None }
+    pub(super) fn new(index: &'i Index<'static>, section: Option<Section<'i>>) -> Self {
+        Self { index, section, functions: None, damage: None }
+    }
+
+    /// Addresses have 64 bits.
+    pub(super) fn is_64(&self) -> bool {
+        self.index.is_64()
     }
 
     /// The first damage met so far.
@@ -142,7 +141,6 @@ impl<'i> Finder<'i> {
         })?;
         let Chain { mut frames, damage } = Chain::new(index, frames, symbol.as_ref(), EVERYTHING);
         self.damage = self.damage.or(damage);
-        let mut start = symbol.as_ref().map(|symbol| symbol.start().0);
         if let (Some(symbol), Some(outermost)) = (&symbol, frames.last_mut())
             && is_function(symbol)
             && let Some(stated) = match index.is_relocatable() {
@@ -160,7 +158,6 @@ impl<'i> Finder<'i> {
                 frames.clear();
             }
             let before = self.function_before(section, offset)?;
-            start = before.map(|function| function.key.1);
             let name = before.map(|function| function.name);
             let display = name.and_then(|name| index.display_name(name).ok().flatten());
             match (frames.last_mut(), name) {
@@ -172,15 +169,6 @@ impl<'i> Finder<'i> {
                 }
                 _ => {}
             }
-        }
-        // Without lines the symbol table may know the file at least.
-        if let ([frame], Some(start)) = (frames.as_mut_slice(), start)
-            && (frame.file, frame.line) == (None, None)
-            && let Some(name) = frame.function
-        {
-            let file = self.binary.file_of(start, &bytes_of(name));
-            frame.file = file
-                .map(|name| PathText { directory: Name::from(&b""[..]), name: Name::from(name) });
         }
         Ok(frames)
     }
@@ -259,7 +247,7 @@ fn is_piece(name: &[u8], function: &[u8]) -> bool {
 }
 
 /// True for what may be a mangled name's demangled form.
-fn may_be_demangled(name: &[u8]) -> bool {
+pub(super) fn may_be_demangled(name: &[u8]) -> bool {
     memchr::memchr2(b'(', b'<', name).is_some() || memchr::memmem::find(name, b"::").is_some()
 }
 

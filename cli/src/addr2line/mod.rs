@@ -17,20 +17,23 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ColorChoice;
-use symidx::Index;
+use symidx::{Index, Name};
+use symidx_indexer::input::nearest::{Binary, NearestFrame};
+use symidx_indexer::input::{self, elf};
 use symidx_indexer::model::Store;
 
 use crate::failure::{Failure, exit};
+use crate::frames::{FrameText, PathText};
 use crate::options::ReadArgs;
 use crate::output::Output;
 use crate::source::{self, Source, Taken};
 use crate::ui::Ui;
 
 use answer::Writer;
-use binary::Binary;
+use binary::InBinary;
 use find::Finder;
 use number::{Asked, asked};
-use options::{Options, Request};
+use options::{Complaint, Options, Request};
 
 /// The name of the verb and of the program it stands in for.
 const NAME: &str = "addr2line";
@@ -84,7 +87,8 @@ pub(crate) fn main(call: Call) -> ExitCode {
             "symidx {NAME} {} (options and output of GNU {NAME})\n",
             env!("CARGO_PKG_VERSION")
         )),
-        Err(complaint) => Err(format!(
+        Err(Complaint::Style(complaint)) => Err(complaint),
+        Err(Complaint::Usage(complaint)) => Err(format!(
             "{complaint}\nUsage: {program} [option(s)] [addr(s)]; see {program} --help"
         )),
     });
@@ -125,36 +129,49 @@ fn flush(output: &mut Output) -> Result<(), String> {
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let file = options.file.as_deref().unwrap_or(OsStr::new("a.out"));
-    let target = options.target.as_deref().filter(|target| !options::is_target(target));
-    let taken = if options.asked.is_empty() { Taken::Mapped } else { Taken::Sparse };
-    let index = open(Path::new(file), taken, target)?;
+    let file = Path::new(options.file.as_deref().unwrap_or(OsStr::new("a.out")));
+    let target = options.target.as_deref();
+    check(file, target)?;
+    if target.is_some_and(|target| target == "binary") {
+        return answer_all(Finding::Nothing, options);
+    }
     let store = Store::new();
-    let binary = Binary::new(Path::new(file), &store);
-    let mut nowhere = false;
-    let section = match &options.section {
-        None => None,
-        Some(name) => match index.section_by_name(name.as_encoded_bytes()) {
-            Ok(Some(section)) => Some(section),
-            // It is not in memory: nothing is known of what is in it.
-            Ok(None) if binary.has_section(name.as_encoded_bytes()) => {
-                nowhere = true;
-                None
-            }
-            Ok(None) => {
-                let (file, name) = (file.display(), name.display());
-                return Err(format!("{file}: cannot find section {name}"));
-            }
-            Err(corrupt) => return Err(format!("{}: {corrupt}", file.display())),
-        },
+    let section = options.section.as_deref();
+    let missing =
+        |section: &OsStr| format!("{}: cannot find section {}", file.display(), section.display());
+    // What is no index and no binary of GNU's is ours to judge.
+    let opened = input::open(file, &store).ok().filter(|opened| elf::is_elf(opened.data));
+    let Some(opened) = opened else {
+        let taken = if options.asked.is_empty() { Taken::Mapped } else { Taken::Sparse };
+        let index = open(file, taken)?;
+        let section = match section {
+            None => None,
+            Some(name) => match index.section_by_name(name.as_encoded_bytes()) {
+                Ok(Some(section)) => Some(section),
+                Ok(None) => return Err(missing(name)),
+                Err(corrupt) => return Err(format!("{}: {corrupt}", file.display())),
+            },
+        };
+        return answer_all(Finding::Index(Finder::new(&index, section)), options);
     };
+    let name = section.map(OsStr::as_encoded_bytes);
+    let binary = Binary::open(&opened.path, opened.data, &store)
+        .ok_or_else(|| format!("{}: file format not recognized", file.display()))?;
+    let binary = InBinary::new(binary, name);
+    let binary = binary.ok_or_else(|| missing(section.unwrap_or_default()))?;
+    answer_all(Finding::Binary(Box::new(binary)), options)
+}
+
+/// Answers what was asked, of an index or of a binary.
+fn answer_all(finding: Finding<'_>, options: &Options) -> Result<(), String> {
+    let file = Path::new(options.file.as_deref().unwrap_or(OsStr::new("a.out")));
     let careful = std::io::stdout().is_terminal();
+    let is_64 = finding.is_64();
     let mut session = Session {
-        finder: Finder::new(&index, binary, section),
-        nowhere,
-        writer: Writer::new(options, index.is_64(), careful),
+        finding,
+        writer: Writer::new(options, is_64, careful),
         output: Output::default(),
-        mask: if index.is_64() { u64::MAX } else { u32::MAX.into() },
+        mask: if is_64 { u64::MAX } else { u32::MAX.into() },
     };
     match options.asked.is_empty() {
         true => session.converse()?,
@@ -165,35 +182,43 @@ fn run(options: &Options) -> Result<(), String> {
         }
     }
     flush(&mut session.output)?;
-    match session.finder.damage() {
-        Some(corrupt) => Err(format!("{}: answers are missing: {corrupt}", file.display())),
-        None => Ok(()),
+    match session.finding {
+        Finding::Index(finder) => match finder.damage() {
+            Some(corrupt) => Err(format!("{}: answers are missing: {corrupt}", file.display())),
+            None => Ok(()),
+        },
+        Finding::Binary(_) | Finding::Nothing => Ok(()),
     }
 }
 
-/// Opens the index of a file, with GNU's words when there is none to be had,
-/// or when it is to be of a format that does not exist.
-fn open(
-    file: &Path,
-    taken: Taken,
-    unknown_target: Option<&OsStr>,
-) -> Result<Index<'static>, String> {
+/// Refuses what GNU refuses before it looks inside, with its words.
+fn check(file: &Path, target: Option<&OsStr>) -> Result<(), String> {
     let name = file.display();
     match file.metadata() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Err(format!("'{name}': No such file"));
+            Err(format!("'{name}': No such file"))
         }
-        Err(error) => return Err(format!("Warning: could not locate '{name}'.  reason: {error}")),
-        Ok(metadata) if metadata.is_dir() => {
-            return Err(format!("Warning: '{name}' is a directory"));
+        Err(error) => {
+            let text = error.to_string();
+            // The library for C does not say the number.
+            let reason = text.split(" (os error").next().unwrap_or(&text);
+            Err(format!("Warning: could not locate '{name}'.  reason: {reason}"))
         }
+        Ok(metadata) if metadata.is_dir() => Err(format!("Warning: '{name}' is a directory")),
         Ok(metadata) if !metadata.is_file() => {
-            return Err(format!("Warning: '{name}' is not an ordinary file"));
+            Err(format!("Warning: '{name}' is not an ordinary file"))
         }
-        Ok(metadata) if metadata.len() == 0 => return Err(String::new()),
-        Ok(_) if unknown_target.is_some() => return Err(format!("{name}: invalid bfd target")),
-        Ok(_) => {}
+        Ok(metadata) if metadata.len() == 0 => Err(String::new()),
+        Ok(_) if target.is_some_and(|target| !options::is_target(target)) => {
+            Err(format!("{name}: invalid bfd target"))
+        }
+        Ok(_) => Ok(()),
     }
+}
+
+/// Opens the index of a file, with GNU's words when there is none to be had.
+fn open(file: &Path, taken: Taken) -> Result<Index<'static>, String> {
+    let name = file.display();
     let read = ReadArgs::default();
     let source = Source { file, read: &read, store: None, in_caches: false, taken };
     source::open(source, Ui::new(true, ColorChoice::Never)).map_err(|failure| {
@@ -204,8 +229,7 @@ fn open(
         match start {
             _ if !known => failure.to_string(),
             [b'!', b'<', b'a' | b't', ..] => format!("{name}: cannot get addresses from archive"),
-            [0x7f, b'E', b'L', b'F', ..]
-            | [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
+            [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..]
             | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..]
             | [0xca, 0xfe, 0xba, 0xbe | 0xbf, ..] => failure.to_string(),
             start if start == symidx::format::MAGIC => failure.to_string(),
@@ -214,26 +238,59 @@ fn open(
     })
 }
 
+/// Where answers come from.
+enum Finding<'i> {
+    Index(Finder<'i>),
+    Binary(Box<InBinary<'i>>),
+    /// A file that is to be taken for bytes without a meaning.
+    Nothing,
+}
+
+impl Finding<'_> {
+    fn is_64(&self) -> bool {
+        match self {
+            Self::Index(finder) => finder.is_64(),
+            Self::Binary(binary) => binary.is_64(),
+            Self::Nothing => false,
+        }
+    }
+
+    fn symbol(&mut self, name: &[u8], offset: u64) -> u64 {
+        match self {
+            Self::Index(finder) => finder.symbol(name, offset),
+            Self::Binary(binary) => binary.symbol(name, offset),
+            Self::Nothing => 0,
+        }
+    }
+}
+
 /// One run.
-struct Session<'i> {
-    finder: Finder<'i>,
-    /// The section that was asked for is not in memory.
-    nowhere: bool,
-    writer: Writer<'i>,
+struct Session<'i, 'o> {
+    finding: Finding<'i>,
+    writer: Writer<'o>,
     output: Output,
     /// The bits of an address.
     mask: u64,
 }
 
-impl Session<'_> {
+impl Session<'_, '_> {
     fn answer(&mut self, text: &[u8]) -> Result<(), String> {
         let address = match asked(text) {
             Asked::Address(address) => address,
-            Asked::Symbol(name, offset) => self.finder.symbol(name, offset),
+            Asked::Symbol(name, offset) => self.finding.symbol(name, offset),
         };
         let address = address & self.mask;
-        let frames = if self.nowhere { Vec::new() } else { self.finder.frames(address) };
-        self.writer.write(self.output.buffer(), address, &frames);
+        let out = self.output.buffer();
+        match &mut self.finding {
+            Finding::Index(finder) => self.writer.write(out, address, &finder.frames(address), 0),
+            Finding::Nothing => self.writer.write(out, address, &[], 0),
+            Finding::Binary(binary) => {
+                let frames = binary.frames(address);
+                let discriminator = frames.first().map_or(0, |frame| frame.discriminator);
+                let frames: Vec<FrameText<'_>> = frames.iter().map(text_of).collect();
+                self.writer.write(out, address, &frames, discriminator);
+            }
+        }
         if self.output.buffer().len() < FULL { Ok(()) } else { flush(&mut self.output) }
     }
 
@@ -267,6 +324,19 @@ impl Session<'_> {
             }
             self.answer(&line)?;
         }
+    }
+}
+
+/// A frame of a binary as the printers know it.
+fn text_of<'f>(frame: &'f NearestFrame<'_>) -> FrameText<'f> {
+    FrameText {
+        function: frame.function.map(Name::from),
+        file: frame
+            .file
+            .as_deref()
+            .map(|name| PathText { directory: Name::from(&b""[..]), name: Name::from(name) }),
+        line: Some(frame.line).filter(|&line| line != 0),
+        ..FrameText::default()
     }
 }
 

@@ -54,9 +54,9 @@ fn hex(text: &[u8]) -> u64 {
     number(digits, 16)
 }
 
-/// A signed number of any base, as C's `strtol` reads it.
+/// A number of any base, as C's `strtoul` reads it: a minus sign wraps it around,
+/// and too many digits are the greatest number, whatever their sign.
 fn offset(text: &[u8]) -> u64 {
-    const MOST: u64 = i64::MAX.unsigned_abs();
     let text = skip_space(text);
     let (negative, text) = match text {
         [b'-', text @ ..] => (true, text),
@@ -69,8 +69,8 @@ fn offset(text: &[u8]) -> u64 {
         _ => number(text, 10),
     };
     match negative {
-        true => value.min(MOST.saturating_add(1)).wrapping_neg(),
-        false => value.min(MOST),
+        true if value < u64::MAX => value.wrapping_neg(),
+        _ => value,
     }
 }
 
@@ -132,8 +132,10 @@ mod tests {
             ("-1", "-1", 0),
             ("zz", "zz", 0),
             (",", ",", 0),
-            ("main+99999999999999999999", "main", 0x7fff_ffff_ffff_ffff),
-            ("main+-99999999999999999999", "main", 0x8000_0000_0000_0000),
+            ("main+9223372036854775808", "main", 0x8000_0000_0000_0000),
+            ("main+-9223372036854775809", "main", 0x7fff_ffff_ffff_ffff),
+            ("main+99999999999999999999", "main", u64::MAX),
+            ("main+-99999999999999999999", "main", u64::MAX),
         ] {
             assert_eq!(asked(text.as_bytes()), Asked::Symbol(name.as_bytes(), offset), "{text:?}");
         }

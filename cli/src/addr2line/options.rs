@@ -21,6 +21,21 @@ pub(super) enum Request {
     Version,
 }
 
+/// What is wrong with the words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Complaint {
+    /// There is no such style of names: GNU says no more than that.
+    Style(String),
+    /// An option is wrong: how to use the command is said, too.
+    Usage(String),
+}
+
+impl From<String> for Complaint {
+    fn from(text: String) -> Self {
+        Self::Usage(text)
+    }
+}
+
 /// How to answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Options {
@@ -231,7 +246,7 @@ pub(super) fn is_target(name: &OsStr) -> bool {
 ///
 /// # Errors
 /// The complaint, without the program's name.
-pub(super) fn parse(words: Vec<OsString>) -> Result<Request, String> {
+pub(super) fn parse(words: Vec<OsString>) -> Result<Request, Complaint> {
     let mut options = Options::default();
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
@@ -281,7 +296,7 @@ pub(super) fn parse(words: Vec<OsString>) -> Result<Request, String> {
 
 impl Options {
     /// Takes an option; some end the command.
-    fn take(&mut self, spec: &Spec, value: Option<OsString>) -> Result<Option<Request>, String> {
+    fn take(&mut self, spec: &Spec, value: Option<OsString>) -> Result<Option<Request>, Complaint> {
         match spec.key {
             Key::Addresses => self.addresses = true,
             Key::Functions => self.functions = true,
@@ -293,7 +308,8 @@ impl Options {
             Key::Demangle => {
                 let style = value.as_deref().unwrap_or(OsStr::new("auto"));
                 if !STYLES.iter().any(|known| style == *known) {
-                    return Err(format!("unknown demangling style `{}'", style.display()));
+                    let text = format!("unknown demangling style `{}'", style.display());
+                    return Err(Complaint::Style(text));
                 }
                 self.demangle = style != "none";
             }
@@ -378,9 +394,8 @@ pub(super) fn help(program: &str) -> StyledStr {
 
 const EXAMPLES: &str = "\
 Output, exit codes and the reading of addresses are GNU addr2line's, also when the program is called \
-by that name (a symbolic link `addr2line`, or one that ends in `-addr2line`). Known differences: no \
-`(discriminator N)`; a function without lines is at `FILE.c:?` only where FILE is the binary and not its \
-index. A fresh FILE.symidx is used where there is one: build it once and answers are immediate.
+by that name (a symbolic link `addr2line`, or one that ends in `-addr2line`). Where FILE is a .symidx \
+index, there is no `(discriminator N)`, and a function without lines is at `??:?` and not `FILE.c:?`.
 
 EXAMPLES:
   symidx addr2line -e app 0x401136
@@ -393,7 +408,9 @@ mod tests {
     use super::*;
 
     fn parsed(words: &[&str]) -> Result<Request, String> {
-        parse(words.iter().map(OsString::from).collect())
+        parse(words.iter().map(OsString::from).collect()).map_err(|complaint| match complaint {
+            Complaint::Style(text) | Complaint::Usage(text) => text,
+        })
     }
 
     fn answer(words: &[&str]) -> Options {

@@ -59,7 +59,9 @@ fn split(text: &[u8]) -> Vec<OsString> {
     let mut word: Option<Vec<u8>> = None;
     let mut quote = None;
     let mut escaped = false;
-    for &byte in text {
+    // A text of C ends there.
+    let end = memchr::memchr(0, text).unwrap_or(text.len());
+    for &byte in text.get(..end).unwrap_or(text) {
         let literal = match (escaped, quote, byte) {
             (true, _, _) => true,
             (false, _, b'\\') => {
@@ -103,6 +105,7 @@ mod tests {
         assert_eq!(words(r#"a\ b 'c"d' "e'f" g"h i"j"#), ["a b", "c\"d", "e'f", "gh ij"]);
         assert_eq!(words(" \n\t"), [""; 0]);
         assert_eq!(words("'' x"), ["", "x"]);
+        assert_eq!(words("a b\0 c"), ["a", "b"]);
     }
 
     #[test]

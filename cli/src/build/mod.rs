@@ -83,8 +83,9 @@ pub(crate) struct BuildArgs {
     jobs: Option<u16>,
     /// Bound on anonymous memory: inputs whose estimated needs do not fit side by
     /// side are built one after the other, and debug information is read in smaller
-    /// parts (K, M, G: powers of 1024). One unit of it is read whole and takes about six
-    /// times its size: a bound below that is passed, with a warning.
+    /// parts, down to one function (K, M, G: powers of 1024). What symbols and lines take
+    /// anyhow, about twice the index and the sections that are compressed, is not bounded:
+    /// a bound below that is passed, with a warning that says how much it is.
     #[arg(long, value_name = "SIZE", value_parser = size_option)]
     max_memory: Option<u64>,
     /// Rebuild even what is up to date.

@@ -27,6 +27,7 @@ pub mod jitdump;
 pub mod kallsyms;
 mod live_code;
 pub mod macho;
+pub mod nearest;
 pub mod packed;
 pub mod perf_map;
 #[cfg(test)]

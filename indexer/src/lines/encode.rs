@@ -12,12 +12,13 @@ use symidx::format::lines::{
 
 use super::functions::{Functions, Written, base_of};
 use super::overlap::{Claim, Segment, fill, settle};
-use super::pack::{Numbers, Rows, zigzag};
+use super::pack::Rows;
 use super::window::{Origin, Windows, is_far};
 use super::{Lines, PackedPiece, PackedUnit, files};
 use crate::model::lines::{NONE, Node, Row};
 use crate::model::{AddressKind, Image, Report};
 use crate::normalise::Normalised;
+use crate::varint::{Numbers, zigzag};
 
 /// Bytes of lines that a byte of DWARF can be worth; real ones come to a tenth
 /// of one. Sections and functions may claim any size, so something must end.

@@ -4,9 +4,10 @@
 //! DebugInfo ─ units, side by side ─▶ UnitLines ─ pack ─▶ Lines ─ overlap ─▶ segments ─ encode ─▶ EncodedLines
 //! ```
 //!
-//! Units are read in batches of bounded weight, each is packed where it was
-//! read, and the packed units are joined in the input's order: so the bytes
-//! never depend on the number of threads, and memory grows with the index.
+//! Units are read in batches of bounded weight, and one that is larger than a
+//! batch by parts of whole functions; each is packed where it was read, and the
+//! packed units are joined in the input's order: so the bytes never depend on
+//! the number of threads or the bound, and memory grows with the index.
 //! Nothing here reads DWARF.
 //!
 //! ```
@@ -27,13 +28,15 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::input::dwarf::Units;
+use crate::input::dwarf::{Names, Units};
 use crate::model::lines::{Function, NONE, SourceFile, UnitLines};
 use crate::model::{DebugInfo, Image, Report};
 use crate::parallel::allowed;
 use crate::progress::Listener;
+use batching::{Batched, Batching};
 use pack::Packer;
 
+mod batching;
 mod encode;
 mod files;
 mod functions;
@@ -56,7 +59,7 @@ pub(crate) struct LineOptions {
 
 impl LineOptions {
     /// Batches that keep a build below a bound on anonymous memory, as far as
-    /// they decide it: a unit takes a few times its DWARF while it is read. A
+    /// they decide it: what is read at once takes a few times its DWARF. A
     /// number of threads is that of a pool of its own; `None`: the process's.
     #[must_use]
     pub(crate) fn new(
@@ -155,12 +158,16 @@ pub struct Lines<'data> {
     no_columns: bool,
     /// Bytes of DWARF it was read from.
     weight: u64,
-    /// Those of the largest unit, which is read whole.
-    largest: u64,
+    /// Bytes of memory that reading a unit took at most, about.
+    held: u64,
 }
 
-/// Memory that a unit takes while it is read and packed, as a multiple of its DWARF.
-const UNIT_MEMORY: u64 = 6;
+/// Memory of a function: its entries in tables of its unit and of all.
+const FUNCTION_MEMORY: u64 = 210;
+/// Of a piece: it is put in order, and settled against others.
+const PIECE_MEMORY: u64 = 40;
+/// Of a file, with its directory.
+const FILE_MEMORY: u64 = 400;
 
 impl<'data> Lines<'data> {
     /// Leaves columns out: rows and calls that only they keep apart become one.
@@ -205,7 +212,6 @@ impl<'data> Lines<'data> {
         }
         for units in &all {
             let weights = (0..units.len()).map(|unit| units.weight(unit));
-            lines.largest = weights.clone().fold(lines.largest, u64::max);
             lines.weight = weights.fold(lines.weight, u64::saturating_add);
             let mut next = 0usize;
             while next < units.len() {
@@ -214,12 +220,19 @@ impl<'data> Lines<'data> {
                     .into_par_iter()
                     .map_init(Packer::default, |packer, unit| {
                         let mut report = Report::default();
-                        let lines = units.read(unit, &mut report);
-                        (Batched::pack(&lines, packer, &mut report), report)
+                        let mut batching = Batching::new(packer);
+                        let names = units.read_parts(
+                            unit,
+                            options.batch,
+                            &mut report,
+                            &mut |part, report| batching.take(part, report),
+                        );
+                        (batching.finish(names), report)
                     })
                     .collect();
                 for (unit, unit_report) in batch {
                     report.absorb(unit_report);
+                    lines.held = lines.held.max(unit.names.held);
                     lines.join(unit, &mut known, report);
                 }
                 options.progress.advance(end.saturating_sub(next));
@@ -246,25 +259,37 @@ impl<'data> Lines<'data> {
         for unit in units {
             let rows = u64::try_from(unit.rows.len()).unwrap_or(u64::MAX);
             lines.weight = lines.weight.saturating_add(rows.saturating_mul(16));
-            let packed = Batched::pack(unit, &mut packer, &mut report);
-            lines.join(packed, &mut known, &mut report);
+            let mut batching = Batching::new(&mut packer);
+            batching.take(unit, &mut report);
+            let names = Names {
+                functions: unit.functions.clone(),
+                files: unit.files.clone(),
+                order: (0..u32::try_from(unit.files.len()).unwrap_or(NONE)).collect(),
+                held: 0,
+            };
+            lines.join(batching.finish(names), &mut known, &mut report);
         }
         lines
     }
 
-    /// What to say when the largest unit alone does not fit a bound on memory:
-    /// units are read whole, however large.
+    /// Bytes that it takes until it is laid out, about: what is packed with what
+    /// one unit takes while it is read, or with what is encoded from it,
+    /// whichever is more.
     #[must_use]
-    pub(crate) fn beyond(&self, max_memory: Option<u64>) -> Option<String> {
-        let bound = max_memory?;
-        let needed = self.largest.saturating_mul(UNIT_MEMORY);
-        (needed > bound).then(|| {
-            format!(
-                "the bound on memory is {bound} bytes, and one unit of debug information has {}: it is read \
-                 whole, which takes about {needed}; went on beyond the bound, give more or --names-only",
-                self.largest
-            )
-        })
+    pub(crate) fn least(&self) -> u64 {
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let packed =
+            self.units.iter().fold(0, |sum, unit| count(unit.bytes.len()).saturating_add(sum));
+        let functions = count(self.functions.len());
+        let reading = self.held.saturating_add(functions.saturating_mul(FUNCTION_MEMORY / 2));
+        let encoding = [
+            (packed / 5).saturating_mul(4),
+            functions.saturating_mul(FUNCTION_MEMORY),
+            count(self.pieces.len()).saturating_mul(PIECE_MEMORY),
+            count(self.files.len()).saturating_mul(FILE_MEMORY),
+        ];
+        let encoding = encoding.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
+        packed.saturating_add(reading.max(encoding))
     }
 
     /// True when nothing is known.
@@ -286,13 +311,22 @@ impl<'data> Lines<'data> {
             report.skip("units beyond the first 4,294,967,295");
             return;
         };
-        let files: Box<[u32]> =
-            unit.files.iter().map(|&file| known.file(file, &mut self.files)).collect();
         let place = |index: u32| usize::try_from(index).unwrap_or(usize::MAX);
+        let mut files: Box<[u32]> = vec![NONE; unit.names.files.len()].into_boxed_slice();
+        for &number in &unit.names.order {
+            if let Some((slot, &file)) =
+                files.get_mut(place(number)).zip(unit.names.files.get(place(number)))
+            {
+                *slot = known.file(file, &mut self.files);
+            }
+        }
+        let uses = unit.uses.iter().copied().chain(std::iter::repeat(0));
         let functions: Box<[u32]> = unit
+            .names
             .functions
             .iter()
-            .map(|&(function, uses)| {
+            .zip(uses)
+            .map(|(&function, uses)| {
                 let file = files.get(place(function.file)).copied().unwrap_or(NONE);
                 known.function(Function { file, ..function }, uses, &mut self.functions)
             })
@@ -318,53 +352,6 @@ fn batch_end(units: &Units<'_, '_>, first: usize, limit: u64) -> usize {
         end = end.saturating_add(1);
     }
     end
-}
-
-/// A unit as its thread leaves it.
-struct Batched<'data> {
-    /// With how often each has a node; files are the unit's.
-    functions: Vec<(Function<'data>, u32)>,
-    files: Vec<SourceFile<'data>>,
-    /// `unit` is not known yet, `function` is the unit's.
-    pieces: Vec<PackedPiece>,
-    bytes: Vec<u8>,
-}
-
-impl<'data> Batched<'data> {
-    fn pack(unit: &UnitLines<'data>, packer: &mut Packer, report: &mut Report) -> Self {
-        let mut uses = vec![0; unit.functions.len()];
-        let mut bytes = Vec::new();
-        let mut pieces = Vec::with_capacity(unit.pieces.len());
-        packer.begin_unit(unit);
-        for piece in &unit.pieces {
-            let start = u32::try_from(bytes.len());
-            if !packer.piece(unit, piece, &mut uses, &mut bytes) {
-                report.skip("functions whose inlined ones lie in too many of their parts");
-            }
-            let (Ok(start), Ok(end)) = (start, u32::try_from(bytes.len())) else {
-                report.skip("units whose packed rows pass 4 GiB, cut there");
-                break;
-            };
-            let root = usize::try_from(piece.root).ok().and_then(|root| unit.nodes.get(root));
-            pieces.push(PackedPiece {
-                start: piece.start,
-                size: piece.size,
-                section: piece.section,
-                unit: NONE,
-                bytes: (start, end),
-                function: root.map_or(NONE, |root| root.function),
-                inside: piece.root != NONE,
-                entry: piece.entry,
-            });
-        }
-        bytes.shrink_to_fit();
-        Self {
-            functions: unit.functions.iter().copied().zip(uses).collect(),
-            files: unit.files.clone(),
-            pieces,
-            bytes,
-        }
-    }
 }
 
 /// Functions and files that were met before.

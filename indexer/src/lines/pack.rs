@@ -4,63 +4,17 @@
 //! are read; so the memory of a build grows with the index, not with the DWARF.
 //! Numbers are those of the unit; [`super::Lines`] knows what they mean in all.
 
+use std::collections::HashMap;
+
 use crate::model::lines::{NONE, Node, Piece, Row, UnitLines};
-
-/// Appends a number: seven bits a byte, the low ones first.
-pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(low(value) | 0x80);
-        value >>= 7;
-    }
-    out.push(low(value));
-}
-
-fn low(value: u64) -> u8 {
-    u8::try_from(value & 0x7f).unwrap_or(0)
-}
-
-/// A signed number as one that is small for small amounts of either sign.
-pub(super) fn zigzag(value: i64) -> u64 {
-    let sign = if value < 0 { u64::MAX } else { 0 };
-    (value.cast_unsigned() << 1) ^ sign
-}
-
-fn unzigzag(value: u64) -> i64 {
-    let half = (value >> 1).cast_signed();
-    if value & 1 == 0 { half } else { !half }
-}
+use crate::varint::{Numbers, put, unzigzag, zigzag};
 
 /// An index or none as a number.
 fn optional(index: u32) -> u64 {
     u64::from(index.wrapping_add(1))
 }
 
-/// Reads what [`put`] wrote. These bytes are the indexer's own; past their end
-/// everything is 0.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Numbers<'a> {
-    rest: &'a [u8],
-}
-
 impl<'a> Numbers<'a> {
-    pub(super) fn new(rest: &'a [u8]) -> Self {
-        Self { rest }
-    }
-
-    fn next(&mut self) -> u64 {
-        let mut value = 0u64;
-        let mut shift = 0u32;
-        while let Some((&byte, rest)) = self.rest.split_first() {
-            self.rest = rest;
-            value |= u64::from(byte & 0x7f).wrapping_shl(shift);
-            shift = shift.saturating_add(7);
-            if byte < 0x80 {
-                break;
-            }
-        }
-        value
-    }
-
     fn next32(&mut self) -> u32 {
         u32::try_from(self.next()).unwrap_or(NONE)
     }
@@ -118,8 +72,8 @@ impl Iterator for Rows<'_> {
     }
 }
 
-/// The nodes of a unit may be packed this many times over, as nodes of several
-/// pieces: those of real functions are in one or two.
+/// The nodes of a function may be packed this many times over, as nodes of
+/// several pieces: those of real functions are in one or two.
 const NODE_COPIES: usize = 16;
 /// And this many more.
 const FREE_NODES: usize = 4096;
@@ -127,9 +81,11 @@ const FREE_NODES: usize = 4096;
 /// Packs the pieces of one unit after the other.
 #[derive(Debug, Default)]
 pub(super) struct Packer {
-    /// Nodes that the unit at hand may still have.
-    left: usize,
-    /// For each node of the unit its number in the piece at hand, plus one.
+    /// The function of the piece before, and how many nodes it may still have.
+    left: Option<(u32, usize)>,
+    /// Pieces of each function that has many, and its nodes.
+    many: HashMap<u32, usize>,
+    /// For each node of the part its number in the piece at hand, plus one.
     local: Vec<u32>,
     /// The nodes of the piece at hand, parents first.
     used: Vec<u32>,
@@ -137,41 +93,85 @@ pub(super) struct Packer {
 }
 
 impl Packer {
-    /// For the next unit, whose nodes are others.
-    pub(super) fn begin_unit(&mut self, unit: &UnitLines<'_>) {
+    /// For the next part of a unit, whose nodes are others.
+    pub(super) fn begin(&mut self, part: &UnitLines<'_>) {
         self.local.clear();
-        self.local.resize(unit.nodes.len(), 0);
-        let nodes = unit.nodes.len().saturating_add(unit.pieces.len());
-        self.left = nodes.saturating_mul(NODE_COPIES).saturating_add(FREE_NODES);
+        self.local.resize(part.nodes.len(), 0);
+        self.left = None;
+        self.many.clear();
+        let mut roots: Vec<u32> = part.pieces.iter().map(|piece| piece.root).collect();
+        roots.sort_unstable();
+        for own in roots.chunk_by(|a, b| a == b) {
+            if let Some(&root) =
+                own.first().filter(|&&root| root != NONE && own.len() > NODE_COPIES)
+            {
+                self.many.insert(root, own.len());
+            }
+        }
+        if self.many.is_empty() {
+            return;
+        }
+        let mut root_of: Vec<u32> = Vec::with_capacity(part.nodes.len());
+        for (number, node) in (0u32..).zip(&part.nodes) {
+            let above = usize::try_from(node.parent).ok().and_then(|at| root_of.get(at)).copied();
+            let root = above.unwrap_or(number);
+            root_of.push(root);
+            if let Some(count) = self.many.get_mut(&root) {
+                *count = count.saturating_add(1);
+            }
+        }
+    }
+
+    /// The nodes that a piece may have: in a function of few pieces all.
+    fn most(&mut self, root: u32) -> usize {
+        match self.left {
+            Some((of, left)) if of == root => left,
+            _ => {
+                let given = self.many.get(&root).map_or(usize::MAX, |count| {
+                    count.saturating_mul(NODE_COPIES).saturating_add(FREE_NODES)
+                });
+                self.left = Some((root, given));
+                given
+            }
+        }
     }
 
     /// Appends a piece; counts in `uses` how often each function has a node.
-    /// False when the unit's nodes are used up: then all rows are its function's
-    /// own. (A function in many parts, all of them inside many inlined ones,
-    /// would make the work quadratic.)
+    /// False when the nodes of the piece's function are used up: then all rows
+    /// are the function's own. (A function in many parts, all of them inside many
+    /// inlined ones, would make the work quadratic.) Pieces of one function come
+    /// one after the other.
     pub(super) fn piece(
         &mut self,
         unit: &UnitLines<'_>,
         piece: &Piece,
-        uses: &mut [u32],
+        uses: &mut Vec<u32>,
         out: &mut Vec<u8>,
     ) -> bool {
         let rows = rows_of(unit, piece);
         // The function itself is always there.
-        let most = self.left.max(1);
+        let most = self.most(piece.root).max(1);
         let whole = rows.iter().all(|row| self.use_node(&unit.nodes, row.node, most));
         if !whole {
             self.forget();
             self.use_node(&unit.nodes, piece.root, 1);
         }
         let node_of_row = |row: &Row| if whole { row.node } else { piece.root };
-        self.left = self.left.saturating_sub(self.used.len());
+        if let Some((_, left)) = &mut self.left {
+            *left = left.saturating_sub(self.used.len());
+        }
         put(out, u64::try_from(self.used.len()).unwrap_or(0));
         for &number in &self.used {
             let Some(node) = node_of(&unit.nodes, number) else { continue };
-            let function = usize::try_from(node.function).unwrap_or(usize::MAX);
-            if let Some(uses) = uses.get_mut(function) {
-                *uses = uses.saturating_add(1);
+            if let Some(function) =
+                usize::try_from(node.function).ok().filter(|_| node.function != NONE)
+            {
+                if uses.len() <= function {
+                    uses.resize(function.saturating_add(1), 0);
+                }
+                if let Some(uses) = uses.get_mut(function) {
+                    *uses = uses.saturating_add(1);
+                }
             }
             put(out, optional(node.function));
             // A parent that is not before its child would be a loop.
@@ -249,21 +249,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back() {
-        let values = [0, 1, 0x7f, 0x80, 0x3fff, 0x4000, u64::from(u32::MAX), u64::MAX];
-        let mut bytes = Vec::new();
-        for value in values {
-            put(&mut bytes, value);
-        }
-        let mut numbers = Numbers::new(&bytes);
-        assert_eq!(values.map(|_| numbers.next()), values);
-        assert_eq!(numbers.next(), 0, "past the end");
-        for value in [0, 1, -1, i64::MAX, i64::MIN] {
-            assert_eq!(unzigzag(zigzag(value)), value);
-        }
-    }
-
-    #[test]
     fn a_piece_comes_back_with_the_nodes_it_uses() {
         let node = |function, parent, call_line| Node {
             function,
@@ -282,7 +267,7 @@ mod tests {
         let piece = Piece { section: 0, start: 0, size: 20, root: 0, entry: true, rows: 0..4 };
         let (mut bytes, mut uses) = (Vec::new(), vec![0; 8]);
         let mut packer = Packer::default();
-        packer.begin_unit(&unit);
+        packer.begin(&unit);
         assert!(packer.piece(&unit, &piece, &mut uses, &mut bytes));
         let mut numbers = Numbers::new(&bytes);
         let mut nodes = Vec::new();
@@ -318,7 +303,7 @@ mod tests {
             ..UnitLines::default()
         };
         let (mut bytes, mut uses, mut packer) = (Vec::new(), vec![0], Packer::default());
-        packer.begin_unit(&unit);
+        packer.begin(&unit);
         let whole: Vec<bool> = unit
             .pieces
             .iter()

@@ -83,6 +83,13 @@ pub struct Mapping {
     pub target: u64,
 }
 
+impl Mapping {
+    /// True when `address` lies in it.
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        address.wrapping_sub(self.start) < self.size
+    }
+}
+
 /// What the addresses of one file's DWARF mean: only addresses inside a
 /// mapping are code of the image; everything else is a tombstone (dead code
 /// that a linker dropped).

@@ -2,12 +2,13 @@
 //! Two contenders: the file `gsym-rs` itself writes, and the one LLVM's `llvm-gsymutil` writes.
 //! Never: imports DWARF; where a binary has some, `llvm-gsymutil` gets a copy without it.
 
+use std::hint::black_box;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use gsym::convert::{ConversionOptions, DiscoveryPolicy, ElfConverter, ElfInputs};
-use gsym::{FrameLookupOptions, LookupScratch, MappedGsym};
+use gsym::{FrameLookupOptions, Gsym, LookupScratch, MappedGsym};
 use object::{Object, ObjectSection};
 
 use super::{Artifact, Contender, Inventory, Lookup};
@@ -35,6 +36,11 @@ fn open(artifact: &Path) -> Result<Opened> {
     })
 }
 
+fn parse(mapped: &'static [u8]) -> Result<()> {
+    black_box(Gsym::parse(mapped)?);
+    Ok(())
+}
+
 impl Contender for GsymRs {
     const NAME: &'static str = "gsym-rs";
     const PACKAGE: &'static str = "gsym-rs";
@@ -55,6 +61,10 @@ impl Contender for GsymRs {
 
     fn open(artifact: &Path, _base: u64) -> Result<Opened> {
         open(artifact)
+    }
+
+    fn parse(mapped: &'static [u8]) -> Option<Result<()>> {
+        Some(parse(mapped))
     }
 }
 
@@ -105,6 +115,10 @@ impl Contender for GsymLlvm {
 
     fn open(artifact: &Path, _base: u64) -> Result<Opened> {
         open(artifact)
+    }
+
+    fn parse(mapped: &'static [u8]) -> Option<Result<()>> {
+        Some(parse(mapped))
     }
 }
 

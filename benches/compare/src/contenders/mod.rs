@@ -17,8 +17,8 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::Result;
 use crate::alloc::{self, Traffic};
+use crate::{Result, mapped};
 
 /// What a contender opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,12 @@ pub trait Contender {
     /// Opens the artifact, mapped where the contender can. `base` is the svma of the first loaded segment,
     /// for formats that count from there.
     fn open(artifact: &Path, base: u64) -> Result<Self::Opened>;
+
+    /// What `open` does behind the map: reads the head of an artifact that is mapped already. `None`: it is
+    /// not made to be mapped, or has no way to say so.
+    fn parse(_mapped: &'static [u8]) -> Option<Result<()>> {
+        None
+    }
 }
 
 /// An opened contender. Addresses and starts are svma, as in the symbol table.
@@ -118,6 +124,8 @@ pub trait Rival {
     fn build(&self, binary: &Path, out: &Path) -> Result<()>;
     /// Mean ns of `open`, and of `open` plus one lookup with its name read, over `probes.len()` opens each.
     fn time_open(&self, artifact: &Path, base: u64, probes: &[u64]) -> Result<(f64, f64)>;
+    /// Mean ns of [`Contender::parse`] over many times, where there is one.
+    fn time_parse(&self, artifact: &Path) -> Result<Option<f64>>;
     fn open_traffic(&self, artifact: &Path, base: u64) -> Result<Traffic>;
     fn session(&self, artifact: &Path, base: u64) -> Result<Box<dyn Session>>;
 }
@@ -230,6 +238,20 @@ where
         }
         let rounds = probes.iter().map(|_| 1.0).sum::<f64>().max(1.0);
         Ok((open / rounds, first / rounds))
+    }
+
+    fn time_parse(&self, artifact: &Path) -> Result<Option<f64>> {
+        // What is timed may not be let go before the map is: so the map is not.
+        let mapped: &'static [u8] = Box::leak(Box::new(mapped::map(artifact)?));
+        const TIMES: u32 = 2000;
+        let begin = Instant::now();
+        for _ in 0..TIMES {
+            match C::parse(black_box(mapped)) {
+                Some(parsed) => parsed?,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(begin.elapsed().as_nanos_f64() / f64::from(TIMES)))
     }
 
     fn open_traffic(&self, artifact: &Path, base: u64) -> Result<Traffic> {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use gimli::read::Section as _;
 
+use super::flatten::Order;
 use super::limits::Allowance;
 use super::text;
 use super::unit::{Dwarf, Slice, Unit, comp_dir};
@@ -163,6 +164,8 @@ pub(super) struct Files<'data> {
     /// How many were refused for the length of their paths.
     pub(super) too_long: u64,
     numbers: HashMap<SourceFile<'data>, u32>,
+    /// By number: the first row that names it.
+    rows: Vec<Option<Order>>,
 }
 
 impl<'data> Files<'data> {
@@ -178,5 +181,29 @@ impl<'data> Files<'data> {
             self.list.push(file);
             number
         })
+    }
+
+    /// A row names the file of this number.
+    pub(super) fn named(&mut self, number: u32, at: Order) {
+        let Some(place) = super::index(number) else { return };
+        if self.rows.len() <= place {
+            self.rows.resize(self.list.len(), None);
+        }
+        if let Some(first) = self.rows.get_mut(place)
+            && first.is_none_or(|first| at < first)
+        {
+            *first = Some(at);
+        }
+    }
+
+    /// The numbers in the order that does not depend on what was read first:
+    /// files that rows name, by address, then the others as they were met.
+    pub(super) fn order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..super::count32(self.list.len())).collect();
+        order.sort_by_key(|&number| {
+            let row = super::index(number).and_then(|place| *self.rows.get(place)?);
+            (row.is_none(), row)
+        });
+        order
     }
 }

@@ -1,11 +1,11 @@
 //! Flattening: one row per stretch of code that has one place and one innermost
 //! function.
 //!
-//! In: a [`Tree`] and the [`Span`]s of its unit. Out: pieces and rows of
-//! [`crate::model::lines`], with nodes of the tree. Work is near linear: all is
-//! sorted once and walked side by side.
+//! In: the parts of a [`Tree`] and the lines of its unit. Out: pieces and rows
+//! of [`crate::model::lines`], with nodes of the part; the same whatever the
+//! parts are. Work is near linear: all is sorted once and walked side by side.
 
-use super::rows::Span;
+use super::table::LineTable;
 use super::tree::{Code, Inlined, Tree, is_code};
 use super::{count32, wide};
 use crate::model::lines::{NONE, Piece, Row};
@@ -81,69 +81,175 @@ impl Segments {
 /// A piece before its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Stretch {
+    root: u32,
     section: u32,
     target: u64,
     size: u64,
-    root: u32,
     start: u64,
     entry: bool,
 }
 
-/// The lines of a unit.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lines<'a> {
-    /// Sorted and disjoint.
-    pub(super) spans: &'a [Span],
-    /// Those outside every function are put out too.
-    pub(super) outside: bool,
+impl Stretch {
+    /// What comes first in the order of addresses.
+    fn order(&self, offset: u32, base: u32) -> Order {
+        let root = if self.root == NONE { NONE } else { base.saturating_add(self.root) };
+        (self.section, self.target, self.size, root, self.start, self.entry, offset)
+    }
 }
 
-/// The pieces of a unit and their rows. Rows name nodes of the tree, and files
-/// by what `file` makes of the index in the unit's table.
-pub(super) fn flatten(
-    tree: &mut Tree,
-    lines: Lines<'_>,
-    addresses: &AddressMap,
-    mut file: impl FnMut(u32) -> u32,
-    report: &mut Report,
-) -> (Vec<Piece>, Vec<Row>) {
-    let segments = Segments::of(&mut tree.inlined);
-    let mut stretches = Stretches { addresses, list: Vec::new() };
-    separate(tree);
-    let strays = strays(tree, addresses);
-    for code in strays.iter().chain(&tree.code) {
-        stretches.add(code.start, code.end, code.root, code.entry);
-    }
-    tree.code.extend(strays);
-    let spans = lines.spans;
-    if lines.outside {
-        outside(tree, spans, &mut stretches);
-    }
-    let mut stretches = stretches.list;
-    stretches.sort_unstable();
+/// Where a row is in the order of the unit's pieces: section, address and size
+/// of its piece, root, address as DWARF states it, entry; offset of the row.
+pub(super) type Order = (u32, u64, u64, u32, u64, bool, u32);
 
-    let given = [spans.len(), segments.list.len(), stretches.len(), 1024].map(wide);
-    let most = given.iter().fold(0_u64, |sum, part| sum.saturating_add(*part)).saturating_mul(4);
-    let mut pieces = Vec::with_capacity(stretches.len());
-    let mut rows: Vec<Row> = Vec::new();
-    for stretch in stretches {
-        let first = count32(rows.len());
-        if wide(rows.len()) > most {
+/// Tells the number of a file put out from its index in the unit's table, and
+/// where a row names it.
+pub(super) trait RowFiles {
+    /// The number of index `file`.
+    fn number(&mut self, file: u32, at: Order) -> u32;
+}
+
+impl<F: FnMut(u32, Order) -> u32> RowFiles for F {
+    fn number(&mut self, file: u32, at: Order) -> u32 {
+        self(file, at)
+    }
+}
+
+/// Pieces and their rows.
+pub(super) type Flat = (Vec<Piece>, Vec<Row>);
+
+/// One unit on its way.
+pub(super) struct Flattening<'a> {
+    lines: &'a LineTable<'a>,
+    addresses: &'a AddressMap,
+    /// Code of functions, when lines outside of it are put out.
+    covered: Option<Vec<(u64, u64)>>,
+    /// Where functions start, of all parts; sorted.
+    starts: Vec<u64>,
+    /// What was given: lines, inlined functions, functions.
+    given: u64,
+    /// Rows put out.
+    written: u64,
+    /// Nodes of the parts before.
+    base: u32,
+}
+
+impl<'a> Flattening<'a> {
+    /// Of a unit with these lines; those `outside` every function are put out too.
+    /// `starts` are those of [`starts`], of all parts.
+    pub(super) fn new(
+        lines: &'a LineTable<'a>,
+        addresses: &'a AddressMap,
+        outside: bool,
+        mut starts: Vec<u64>,
+    ) -> Self {
+        starts.sort_unstable();
+        let given = wide(lines.len()).saturating_add(1024);
+        let covered = outside.then(Vec::new);
+        Self { lines, addresses, covered, starts, given, written: 0, base: 0 }
+    }
+
+    /// The pieces of a part and their rows. Rows name nodes of its tree.
+    pub(super) fn part(
+        &mut self,
+        tree: &mut Tree,
+        files: &mut impl RowFiles,
+        report: &mut Report,
+    ) -> Flat {
+        let segments = Segments::of(&mut tree.inlined);
+        let mut stretches = Stretches { addresses: self.addresses, list: Vec::new() };
+        separate(tree);
+        let strays = strays(tree, &self.starts, self.addresses);
+        for code in strays.iter().chain(&tree.code) {
+            stretches.add(code.start, code.end, code.root, code.entry);
+            if let Some(covered) = &mut self.covered {
+                covered.push((code.start, code.end));
+            }
+        }
+        drop(strays);
+        // Its segments are all that is needed of what was inlined.
+        tree.inlined = Vec::new();
+        let mut stretches = stretches.list;
+        stretches.sort_unstable();
+        let mut out = (Vec::with_capacity(stretches.len()), Vec::new());
+        for own in stretches.chunk_by(|a, b| a.root == b.root) {
+            let segments = own.first().map_or(&[][..], |first| segments.of_root(first.root));
+            self.give(own.len().saturating_add(segments.len()));
+            own.iter().for_each(|stretch| self.write(stretch, segments, files, &mut out, report));
+        }
+        self.base = self.base.saturating_add(count32(tree.nodes.len()));
+        in_order(&mut out.0);
+        out
+    }
+
+    /// The pieces outside every function, after all parts: about `most` rows at
+    /// a time go to `take`.
+    pub(super) fn outside(
+        &mut self,
+        most: usize,
+        files: &mut impl RowFiles,
+        report: &mut Report,
+        mut take: impl FnMut(Flat, &mut Report),
+    ) {
+        let Some(covered) = self.covered.take() else { return };
+        let mut stretches = Stretches { addresses: self.addresses, list: Vec::new() };
+        outside(covered, self.lines, &mut stretches);
+        let mut stretches = stretches.list;
+        stretches.sort_unstable();
+        self.give(stretches.len());
+        let mut out = (Vec::new(), Vec::new());
+        for stretch in &stretches {
+            self.write(stretch, &[], files, &mut out, report);
+            if out.1.len() >= most {
+                take(std::mem::take(&mut out), report);
+            }
+        }
+        if !out.0.is_empty() {
+            take(out, report);
+        }
+    }
+
+    fn give(&mut self, count: usize) {
+        self.given = self.given.saturating_add(wide(count));
+    }
+
+    /// Puts out one piece.
+    fn write(
+        &mut self,
+        stretch: &Stretch,
+        segments: &[Segment],
+        files: &mut impl RowFiles,
+        (pieces, rows): &mut Flat,
+        report: &mut Report,
+    ) {
+        let before = rows.len();
+        if self.written > self.given.saturating_mul(4) {
             report.skip("functions over functions without end");
             rows.push(Row { offset: 0, node: stretch.root, file: NONE, line: 0, column: 0 });
         } else {
-            emit(&stretch, spans, segments.of_root(stretch.root), &mut file, &mut rows);
+            emit(stretch, self.lines, segments, self.base, files, rows);
         }
+        self.written = self.written.saturating_add(wide(rows.len().saturating_sub(before)));
         pieces.push(Piece {
             section: stretch.section,
             start: stretch.target,
             size: stretch.size,
             root: stretch.root,
             entry: stretch.entry,
-            rows: first..count32(rows.len()),
+            rows: count32(before)..count32(rows.len()),
         });
     }
-    (pieces, rows)
+}
+
+/// Puts pieces in their order. Those of equal place stay in the order of their
+/// roots, which they come in.
+pub(super) fn in_order(pieces: &mut [Piece]) {
+    pieces.sort_by_key(|piece| (piece.section, piece.start, piece.size));
+}
+
+/// Where the functions of a part start.
+pub(super) fn starts(tree: &mut Tree) -> impl Iterator<Item = u64> {
+    separate(tree);
+    tree.code.iter().map(|code| code.start)
 }
 
 /// Makes the ranges of one function disjoint: what two of them cover belongs
@@ -169,9 +275,7 @@ pub(super) fn separate(tree: &mut Tree) {
 /// Inlined code outside its function's ranges, up to where the next function
 /// starts: code of that function too. (A DIE of DWARF 2 cannot say that its
 /// function has a second part; what was inlined there still does.)
-fn strays(tree: &Tree, addresses: &AddressMap) -> Vec<Code> {
-    let mut starts: Vec<u64> = tree.code.iter().map(|code| code.start).collect();
-    starts.sort_unstable();
+fn strays(tree: &Tree, starts: &[u64], addresses: &AddressMap) -> Vec<Code> {
     let mut found: Vec<Code> = Vec::new();
     let mut functions = tree.code.chunk_by(|a, b| a.root == b.root).peekable();
     for group in tree.inlined.chunk_by(|a, b| a.root == b.root) {
@@ -205,15 +309,13 @@ fn strays(tree: &Tree, addresses: &AddressMap) -> Vec<Code> {
 }
 
 /// Adds the addresses that lines are known for but no function.
-fn outside(tree: &Tree, spans: &[Span], stretches: &mut Stretches<'_>) {
-    let mut covered: Vec<(u64, u64)> =
-        tree.code.iter().map(|code| (code.start, code.end)).collect();
+fn outside(mut covered: Vec<(u64, u64)>, lines: &LineTable<'_>, stretches: &mut Stretches<'_>) {
     covered.sort_unstable();
     let mut covered = covered.into_iter().peekable();
     // Functions cover everything from `over.0` up to `over.1`.
     let mut over = (0_u64, 0_u64);
     let mut open: Option<(u64, u64)> = None;
-    for span in spans {
+    for span in lines.from(0) {
         let mut start = span.start;
         while start < span.end {
             while let Some((from, to)) = covered.next_if(|next| next.0 <= start) {
@@ -264,16 +366,18 @@ impl Stretches<'_> {
 /// Writes the rows of one piece.
 fn emit(
     stretch: &Stretch,
-    spans: &[Span],
+    lines: &LineTable<'_>,
     segments: &[Segment],
-    file: &mut impl FnMut(u32) -> u32,
+    base: u32,
+    files: &mut impl RowFiles,
     rows: &mut Vec<Row>,
 ) {
     let end = stretch.start.saturating_add(stretch.size);
     let first = rows.len();
     let mut position = stretch.start;
-    let after = spans.partition_point(|span| span.end <= position);
-    let mut spans = spans.get(after..).unwrap_or(&[]).iter().peekable();
+    let mut spans = lines.from(position).peekable();
+    // The file of the row before, whose first row in the piece is an earlier one.
+    let mut named: Option<(u32, u32)> = None;
     let after = segments.partition_point(|segment| segment.start <= position);
     let mut node = after
         .checked_sub(1)
@@ -285,14 +389,19 @@ fn emit(
             node = segment.node;
         }
         while spans.next_if(|span| span.end <= position).is_some() {}
+        let offset = u32::try_from(position.wrapping_sub(stretch.start)).unwrap_or(u32::MAX);
         let (place, until) = match spans.peek() {
             Some(span) if span.start <= position => {
-                ((file(span.file), span.line, span.column), span.end)
+                let file = match named {
+                    Some((index, number)) if index == span.file => number,
+                    _ => files.number(span.file, stretch.order(offset, base)),
+                };
+                named = Some((span.file, file));
+                ((file, span.line, span.column), span.end)
             }
             Some(span) => ((NONE, 0, 0), span.start),
             None => ((NONE, 0, 0), end),
         };
-        let offset = u32::try_from(position.wrapping_sub(stretch.start)).unwrap_or(u32::MAX);
         let (file, line, column) = place;
         let row = Row { offset, node, file, line, column };
         let same = rows.last().filter(|_| rows.len() > first).is_some_and(|last| {

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 /// What may still be read for one unit beyond its own bytes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Allowance {
     ranges: Cell<u64>,
     text: Cell<u64>,
@@ -30,6 +30,14 @@ impl Allowance {
             nodes: Cell::new(bytes.checked_div(4).unwrap_or(0).saturating_add(16)),
             refused: Cell::new(0),
         }
+    }
+
+    /// What may be read when the DIEs are walked once more: the same as before.
+    /// To be asked for before anything is taken by the walk.
+    pub(super) fn again(&self) -> Self {
+        let refused = Cell::new(0);
+        let Self { ranges, text, far, nodes, .. } = self.clone();
+        Self { ranges, text, far, nodes, refused }
     }
 
     /// One entry of a range list: an honest one costs its unit several bytes.

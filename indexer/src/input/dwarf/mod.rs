@@ -29,20 +29,23 @@ mod flatten;
 mod headers;
 mod limits;
 mod names;
+pub(super) mod nearest;
 mod ranges;
 mod rows;
 mod split;
+mod table;
 mod text;
 mod tree;
 mod unit;
 
+pub(crate) use assemble::Names;
 pub(super) use unit::has_addresses;
 
 #[cfg(test)]
 mod tests;
 
 use abbreviations::Tables;
-use assemble::Parts;
+use assemble::{Parts, Steps, Whole};
 use files::FileTable;
 use headers::Headers;
 use limits::Allowance;
@@ -54,6 +57,9 @@ use unit::{Dwarf, Header, Root, Unit};
 /// The longest stretch of addresses that is believed to be code of one
 /// function or of one line.
 const LONGEST: u64 = 1 << 36;
+
+/// Bytes of a line program that a row takes, about.
+const ROW_BYTES: u64 = 4;
 
 /// The units of one file's DWARF, ready to be read in any order, by any number
 /// of threads.
@@ -209,7 +215,28 @@ impl<'a, 'data> Units<'a, 'data> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read(&self, unit: usize, report: &mut Report) -> UnitLines<'data> {
-        let Some(code) = self.units.get(unit) else { return UnitLines::default() };
+        self.read_by(unit, u64::MAX, report)
+    }
+
+    /// Reads one unit by parts of about `bytes`; the same for any.
+    fn read_by(&self, unit: usize, bytes: u64, report: &mut Report) -> UnitLines<'data> {
+        let mut whole = Whole::default();
+        let names = self.read_parts(unit, bytes, report, &mut |part, _| whole.add(part));
+        whole.finish(names)
+    }
+
+    /// Reads one unit: parts of about `bytes` of its DWARF go to `take`, as nodes,
+    /// pieces and rows with numbers of their own; pieces are in order in each part,
+    /// and those of one place come in their order. Functions and files have the
+    /// numbers of the names that come at the end.
+    pub(crate) fn read_parts(
+        &self,
+        unit: usize,
+        bytes: u64,
+        report: &mut Report,
+        take: &mut dyn FnMut(&UnitLines<'data>, &mut Report),
+    ) -> Names<'data> {
+        let Some(code) = self.units.get(unit) else { return Names::default() };
         let label = &self.info.label;
         let dwarf = &self.main.dwarf;
         let allowance = Allowance::of(code.weight);
@@ -220,7 +247,7 @@ impl<'a, 'data> Units<'a, 'data> {
                     "{label}.debug_info: unit at {:#x}: expected a root DIE, found damage ({error}); went on with the others",
                     headers::offset_of(&code.header),
                 ));
-                return UnitLines::default();
+                return Names::default();
             }
         };
         let program = code.lines.and_then(|offset| {
@@ -248,7 +275,11 @@ impl<'a, 'data> Units<'a, 'data> {
             owns_lines: code.owns_lines,
             allowance: &allowance,
         };
-        parts.assemble(report)
+        let steps = Steps {
+            dies: (code.weight > bytes).then_some(bytes),
+            rows: usize::try_from(bytes / ROW_BYTES).unwrap_or(usize::MAX).max(1),
+        };
+        parts.assemble(steps, report, take)
     }
 
     /// The split unit with an id, ready to be read with the bases of its skeleton.

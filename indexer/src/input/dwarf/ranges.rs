@@ -55,6 +55,16 @@ impl<'data> Extent<'data> {
         }
     }
 
+    /// True when it states a list by its place, and the first entry of that states
+    /// addresses by their numbers.
+    pub(super) fn list_has_numbers(&self, dwarf: &Dwarf<'data>, unit: &Unit<'data>) -> bool {
+        use gimli::RawRngListEntry::{BaseAddressx, StartxEndx, StartxLength};
+        let Some(AttributeValue::RangeListsRef(offset)) = self.ranges else { return false };
+        let offset = dwarf.ranges_offset_from_raw(unit, offset);
+        let entry = dwarf.raw_ranges(unit, offset).and_then(|mut list| list.next());
+        matches!(entry, Ok(Some(BaseAddressx { .. } | StartxEndx { .. } | StartxLength { .. })))
+    }
+
     /// Writes the ranges to `found`, in the order stated. A low and a high
     /// address win over a list.
     ///

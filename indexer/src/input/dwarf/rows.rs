@@ -1,15 +1,15 @@
 //! Line programs: from opcodes to stretches of addresses that came from a line.
 //!
-//! In: one line program. Out: [`Span`]s, sorted and disjoint, each inside one
-//! mapping. Dead code and damaged rows are counted, never shown.
+//! In: one line program. Out: a [`LineTable`] of [`Span`]s. Dead code and
+//! damaged rows are counted, never shown.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 use gimli::LineInstruction;
 
 use super::files::{FileTable, Program};
+use super::table::{LineTable, Part, Run, Store};
 use super::unit::Slice;
 use crate::model::lines::NONE;
 use crate::model::{AddressMap, Mapping, Report};
@@ -30,12 +30,23 @@ pub(super) struct Span {
 }
 
 /// One row as the program makes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct LineRow {
-    address: u64,
-    file: u32,
-    line: u32,
-    column: u32,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct LineRow {
+    /// First address.
+    pub(super) address: u64,
+    /// Index in the unit's file table; `NONE` when it does not fit.
+    pub(super) file: u32,
+    /// Line; 0 unknown.
+    pub(super) line: u32,
+    /// Column; 0 unknown.
+    pub(super) column: u32,
+}
+
+impl LineRow {
+    /// At an address, and nothing known.
+    pub(super) fn first(address: u64) -> Self {
+        Self { address, ..Self::default() }
+    }
 }
 
 /// Rows from the first address up to an end.
@@ -43,7 +54,7 @@ struct LineRow {
 struct Sequence {
     start: u64,
     end: u64,
-    rows: Range<usize>,
+    rows: Run,
 }
 
 /// What addresses mean, and whether all mean themselves: then no sequence spans
@@ -56,15 +67,17 @@ pub(super) struct Addresses<'a> {
     pub(super) linked: bool,
 }
 
-/// Runs a line program. Its own file definitions go to `table`.
-pub(super) fn spans<'data>(
+/// Runs a line program. Its own file definitions go to `table`. Its rows are
+/// `packed`, or they are not.
+pub(super) fn read<'a, 'data>(
     program: &Program<'data>,
     table: &mut FileTable<'data>,
-    addresses: Addresses<'_>,
+    addresses: Addresses<'a>,
+    packed: bool,
     report: &mut Report,
-) -> Vec<Span> {
+) -> LineTable<'a> {
     let header = program.header();
-    let mut reader = Rows::new(addresses, report);
+    let mut reader = Rows::new(addresses, packed, report);
     let mut registers = Registers::new(header.address_size());
     let mut instructions = header.instructions();
     loop {
@@ -91,21 +104,21 @@ pub(super) fn spans<'data>(
         }
     }
     reader.finish(None);
-    reader.spans()
+    reader.table()
 }
 
 /// The registers of the line machine that matter here.
-struct Registers {
-    address: u64,
+pub(super) struct Registers {
+    pub(super) address: u64,
     op_index: u64,
-    file: u64,
-    line: u32,
+    pub(super) file: u64,
+    pub(super) line: u32,
     column: u64,
     mask: u64,
 }
 
 impl Registers {
-    fn new(address_size: u8) -> Self {
+    pub(super) fn new(address_size: u8) -> Self {
         Self {
             address: 0,
             op_index: 0,
@@ -117,7 +130,11 @@ impl Registers {
     }
 
     /// Executes one instruction; true when it makes a row.
-    fn execute(&mut self, instruction: &LineInstruction<Slice<'_>>, program: &Program<'_>) -> bool {
+    pub(super) fn execute(
+        &mut self,
+        instruction: &LineInstruction<Slice<'_>>,
+        program: &Program<'_>,
+    ) -> bool {
         let header = program.header();
         match *instruction {
             LineInstruction::Special(opcode) => {
@@ -169,30 +186,31 @@ impl Registers {
 }
 
 /// The rows of a program as they come.
-struct Rows<'a> {
+struct Rows<'a, 'report> {
     addresses: &'a AddressMap,
-    report: &'a mut Report,
+    report: &'report mut Report,
     linked: bool,
     /// The mapping of the last row.
     mapping: Option<Mapping>,
-    rows: Vec<LineRow>,
-    /// First row of the open sequence.
-    first: usize,
+    /// Rows, those of the open sequence last.
+    rows: Store,
+    /// First address of the open sequence.
+    start: u64,
     /// Rows of the open sequence outside every mapping.
     dead: u64,
     in_order: bool,
     sequences: Vec<Sequence>,
 }
 
-impl<'a> Rows<'a> {
-    fn new(addresses: Addresses<'a>, report: &'a mut Report) -> Self {
+impl<'a, 'report> Rows<'a, 'report> {
+    fn new(addresses: Addresses<'a>, packed: bool, report: &'report mut Report) -> Self {
         Self {
             addresses: addresses.map,
             report,
             linked: addresses.linked,
             mapping: None,
-            rows: Vec::new(),
-            first: 0,
+            rows: Store::new(packed),
+            start: 0,
             dead: 0,
             in_order: true,
             sequences: Vec::new(),
@@ -202,7 +220,7 @@ impl<'a> Rows<'a> {
     /// Takes a row; one outside every mapping is a tombstone.
     fn push(&mut self, registers: &Registers) {
         let address = registers.address;
-        if !self.mapping.is_some_and(|mapping| holds(&mapping, address)) {
+        if !self.mapping.is_some_and(|mapping| mapping.holds(address)) {
             match self.addresses.find(address) {
                 Some(mapping) => self.mapping = Some(*mapping),
                 None => {
@@ -211,8 +229,9 @@ impl<'a> Rows<'a> {
                 }
             }
         }
-        if self.rows.len() > self.first {
-            self.in_order &= self.rows.last().is_none_or(|last| last.address <= address);
+        match self.rows.open().len {
+            0 => self.start = address,
+            _ => self.in_order &= self.rows.last().address <= address,
         }
         self.rows.push(LineRow {
             address,
@@ -222,40 +241,56 @@ impl<'a> Rows<'a> {
         });
     }
 
+    /// Drops what is out of order in the open sequence.
+    fn put_in_order(&mut self) {
+        let all = self.rows.take_open();
+        let addresses: Vec<u64> = all.rows(all.open()).map(|row| row.address).collect();
+        let kept = longest_in_order(&addresses);
+        drop(addresses);
+        let mut dropped = 0_u64;
+        for (row, is_kept) in all.rows(all.open()).zip(kept) {
+            match is_kept {
+                true if self.rows.open().len == 0 => {
+                    self.start = row.address;
+                    self.rows.push(row);
+                }
+                true => self.rows.push(row),
+                false => dropped = dropped.saturating_add(1),
+            }
+        }
+        self.report.skip_many("line rows out of order", dropped);
+    }
+
     /// Ends the open sequence at `end`, or at its last row when it has no end.
     fn finish(&mut self, end: Option<u64>) {
-        if self.rows.len() > self.first && !self.in_order {
-            let kept = longest_in_order(self.rows.get(self.first..).unwrap_or(&[]));
-            let before = self.rows.len();
-            self.rows.truncate(self.first);
-            self.rows.extend(kept);
-            let dropped = before.saturating_sub(self.rows.len());
-            self.report.skip_many("line rows out of order", super::wide(dropped));
+        if !self.in_order {
+            self.put_in_order();
         }
-        let rows = self.rows.get(self.first..).unwrap_or(&[]);
-        if let (Some(first), Some(last)) = (rows.first(), rows.last()) {
-            let start = first.address;
+        let rows = self.rows.open();
+        if rows.len > 0 {
+            let (start, last) = (self.start, self.rows.last().address);
             let end = match end {
-                Some(end) if end >= last.address => end,
+                Some(end) if end >= last => end,
                 // The end is in the midst of them: those past it are wrong.
                 Some(end) if end > start => end,
                 _ => {
                     self.report.skip("unfinished line sequences");
-                    last.address
+                    last
                 }
             };
             if self.linked && self.reaches_out(start, end) {
-                self.dead = self.dead.saturating_add(super::wide(rows.len()));
-                self.rows.truncate(self.first);
+                self.dead = self.dead.saturating_add(super::wide(rows.len));
+                self.rows.clear_open();
             } else if start < end {
-                let rows = self.first..self.rows.len();
                 self.sequences.push(Sequence { start, end, rows });
+            } else {
+                self.rows.clear_open();
             }
         }
         self.report.skip_many("line rows of dead code", self.dead);
         self.dead = 0;
         self.in_order = true;
-        self.first = self.rows.len();
+        self.rows.close();
     }
 
     /// True when a sequence starts in a mapping and ends beyond it: dead code
@@ -265,118 +300,65 @@ impl<'a> Rows<'a> {
         end.wrapping_sub(mapping.start) > mapping.size && self.addresses.find(end).is_none()
     }
 
-    /// The spans of all sequences. Where sequences overlap, the one that ends
+    /// The lines of all sequences. Where sequences overlap, the one that ends
     /// first wins; of equal ends, the first in the program.
-    fn spans(mut self) -> Vec<Span> {
+    fn table(mut self) -> LineTable<'a> {
         self.sequences.sort_by_key(|sequence| sequence.start);
-        let mut spans = Spans { addresses: self.addresses, mapping: None, list: Vec::new() };
-        spans.list.reserve(self.rows.len());
-        for (sequence, start, end) in winners(&self.sequences) {
-            let rows = self.rows.get(sequence.rows.clone()).unwrap_or(&[]);
-            let after = rows.partition_point(|row| row.address <= start);
-            let rows = rows.get(after.saturating_sub(1)..).unwrap_or(&[]);
-            for (place, row) in rows.iter().enumerate() {
-                if row.address >= end {
-                    break;
-                }
-                let next = rows.get(place.saturating_add(1)).map_or(end, |next| next.address);
-                spans.push(row, row.address.max(start), next.min(end));
-            }
-        }
-        spans.list
+        LineTable::new(self.addresses, self.rows, winners(&self.sequences))
     }
 }
 
-/// Spans as they come, by address.
-struct Spans<'a> {
-    addresses: &'a AddressMap,
-    mapping: Option<Mapping>,
-    list: Vec<Span>,
-}
-
-impl Spans<'_> {
-    /// Adds a span, cut at the end of its mapping; one too long to be code is damage.
-    fn push(&mut self, row: &LineRow, start: u64, end: u64) {
-        if start >= end || end.wrapping_sub(start) > super::LONGEST {
-            return;
-        }
-        if !self.mapping.is_some_and(|mapping| holds(&mapping, start)) {
-            self.mapping = self.addresses.find(start).copied();
-        }
-        let Some(mapping) = self.mapping else { return };
-        let room = mapping.size.wrapping_sub(start.wrapping_sub(mapping.start));
-        let end = end.min(start.saturating_add(room));
-        let &LineRow { file, line, column, .. } = row;
-        if let Some(last) = self.list.last_mut() {
-            let same = (last.file, last.line, last.column) == (file, line, column);
-            if same && last.end == start && start != mapping.start {
-                last.end = end;
-                return;
-            }
-        }
-        self.list.push(Span { start, end, file, line, column });
-    }
-}
-
-/// True when `address` lies in the mapping.
-fn holds(mapping: &Mapping, address: u64) -> bool {
-    address.wrapping_sub(mapping.start) < mapping.size
-}
-
-/// The most rows that are in order of their addresses; the others are damage.
-fn longest_in_order(rows: &[LineRow]) -> Vec<LineRow> {
+/// Which rows to keep so that the most of them are in order of their
+/// addresses; the others are damage.
+fn longest_in_order(addresses: &[u64]) -> Vec<bool> {
+    const NOTHING: usize = usize::MAX;
     // `ends[n]`: the row with the least address that ends a run of n + 1 rows.
     let mut ends: Vec<usize> = Vec::new();
-    let mut before: Vec<Option<usize>> = Vec::with_capacity(rows.len());
-    let address = |place: usize| rows.get(place).map_or(u64::MAX, |row| row.address);
-    for (place, row) in rows.iter().enumerate() {
-        let length = ends.partition_point(|&end| address(end) <= row.address);
-        before.push(length.checked_sub(1).and_then(|n| ends.get(n)).copied());
+    let mut before: Vec<usize> = Vec::with_capacity(addresses.len());
+    let address = |place: usize| addresses.get(place).copied().unwrap_or(u64::MAX);
+    for (place, &at) in addresses.iter().enumerate() {
+        let length = ends.partition_point(|&end| address(end) <= at);
+        let last = length.checked_sub(1).and_then(|n| ends.get(n)).copied();
+        before.push(last.unwrap_or(NOTHING));
         match ends.get_mut(length) {
             Some(end) => *end = place,
             None => ends.push(place),
         }
     }
-    let mut kept = Vec::with_capacity(ends.len());
-    let mut next = ends.last().copied();
-    while let Some(place) = next {
-        kept.extend(rows.get(place).copied());
-        next = before.get(place).copied().flatten();
+    let mut kept = vec![false; addresses.len()];
+    let mut next = ends.last().copied().unwrap_or(NOTHING);
+    while let Some(slot) = kept.get_mut(next) {
+        *slot = true;
+        next = before.get(next).copied().unwrap_or(NOTHING);
     }
-    kept.reverse();
     kept
 }
 
 /// Which sequence holds which addresses, in order of address. `sequences` are
 /// sorted by start.
-fn winners(sequences: &[Sequence]) -> Vec<(&Sequence, u64, u64)> {
-    let mut found: Vec<(&Sequence, u64, u64)> = Vec::with_capacity(sequences.len());
+fn winners(sequences: &[Sequence]) -> Vec<Part> {
+    let mut found: Vec<Part> = Vec::with_capacity(sequences.len());
     let mut open: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
-    let mut coming = sequences.iter().peekable();
+    let mut coming = sequences.iter().enumerate().peekable();
     let mut position = 0;
-    let mut number = 0_usize;
-    let mut by_number: Vec<&Sequence> = Vec::with_capacity(sequences.len());
     loop {
         while open.peek().is_some_and(|Reverse((end, _))| *end <= position) {
             open.pop();
         }
         if open.is_empty() {
-            let Some(next) = coming.peek() else { return found };
+            let Some((_, next)) = coming.peek() else { return found };
             position = next.start;
         }
-        while let Some(next) = coming.next_if(|next| next.start <= position) {
+        while let Some((number, next)) = coming.next_if(|(_, next)| next.start <= position) {
             open.push(Reverse((next.end, number)));
-            by_number.push(next);
-            number = number.saturating_add(1);
         }
         let Some(&Reverse((end, winner))) = open.peek() else { return found };
-        let end = coming.peek().map_or(end, |next| end.min(next.start));
-        if let Some(&sequence) = by_number.get(winner) {
+        let end = coming.peek().map_or(end, |(_, next)| end.min(next.start));
+        if let Some(&Sequence { rows, .. }) = sequences.get(winner) {
             match found.last_mut() {
-                Some((last, _, until)) if std::ptr::eq(*last, sequence) && *until == position => {
-                    *until = end;
-                }
-                _ => found.push((sequence, position, end)),
+                // No two sequences have the same rows.
+                Some(last) if last.rows == rows && last.end == position => last.end = end,
+                _ => found.push(Part { start: position, end, rows }),
             }
         }
         position = end;

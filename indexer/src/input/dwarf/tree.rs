@@ -63,6 +63,14 @@ pub(super) struct Tree {
     pub(super) inlined: Vec<Inlined>,
 }
 
+impl Tree {
+    fn clear(&mut self) {
+        self.nodes.clear();
+        self.code.clear();
+        self.inlined.clear();
+    }
+}
+
 /// An open DIE that what is below belongs to.
 #[derive(Clone, Copy)]
 struct Scope {
@@ -74,50 +82,101 @@ struct Scope {
 }
 
 /// Walks the DIEs of a unit, without recursion: only functions and inlined
-/// functions are kept on a stack.
-pub(super) fn walk<'data>(
-    dwarf: &Dwarf<'data>,
-    unit: &Unit<'data>,
-    addresses: &AddressMap,
-    allowance: &Allowance,
-    report: &mut Report,
-) -> Tree {
-    let mut walk = Walk {
-        dwarf,
-        unit,
-        addresses,
-        report,
-        allowance,
-        ranges: Vec::new(),
-        tree: Tree::default(),
-        scopes: Vec::new(),
-    };
-    if walk.all().is_err() {
-        walk.report.skip("damaged DIE trees");
-    }
-    walk.tree
-}
-
-struct Walk<'a, 'data> {
+/// functions are kept on a stack. The tree comes in parts of whole functions.
+pub(super) struct Walk<'a, 'data> {
     dwarf: &'a Dwarf<'data>,
     unit: &'a Unit<'data>,
     addresses: &'a AddressMap,
-    report: &'a mut Report,
     allowance: &'a Allowance,
     ranges: Vec<Range>,
     tree: Tree,
     scopes: Vec<Scope>,
+    /// Those of them that are of a function with code.
+    in_code: usize,
+    /// DIEs to come; `None` after the last one.
+    entries: Option<gimli::EntriesRaw<'a, Slice<'data>>>,
+    damaged: bool,
+    /// Bytes of the largest part so far.
+    largest: u64,
 }
 
-impl<'data> Walk<'_, 'data> {
-    fn all(&mut self) -> gimli::Result<()> {
-        let unit = self.unit;
-        let mut entries = unit.entries_raw(None)?;
+impl<'a, 'data> Walk<'a, 'data> {
+    /// At the root of `unit`.
+    pub(super) fn new(
+        dwarf: &'a Dwarf<'data>,
+        unit: &'a Unit<'data>,
+        addresses: &'a AddressMap,
+        allowance: &'a Allowance,
+    ) -> Self {
+        let entries = unit.entries_raw(None);
+        Self {
+            dwarf,
+            unit,
+            addresses,
+            allowance,
+            ranges: Vec::new(),
+            tree: Tree::default(),
+            scopes: Vec::new(),
+            in_code: 0,
+            damaged: entries.is_err(),
+            entries: entries.ok(),
+            largest: 0,
+        }
+    }
+
+    /// True when there is nothing to come.
+    pub(super) fn is_done(&self) -> bool {
+        self.entries.is_none()
+    }
+
+    /// Bytes of the largest part so far.
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    /// The part at hand.
+    pub(super) fn tree(&mut self) -> &mut Tree {
+        &mut self.tree
+    }
+
+    /// Reads on: about `bytes` of DIEs, and then to the end of the function at
+    /// hand. Nodes are numbered anew in each part.
+    pub(super) fn part(&mut self, bytes: u64, report: &mut Report) -> &mut Tree {
+        self.tree.clear();
+        if let Some(mut entries) = self.entries.take() {
+            let from = entries.next_offset().0;
+            let read = self.read(&mut entries, bytes, report);
+            let read_bytes = entries.next_offset().0.saturating_sub(from);
+            self.largest = self.largest.max(super::wide(read_bytes));
+            match read {
+                Ok(true) => {}
+                Ok(false) => self.entries = Some(entries),
+                Err(_) => self.damaged = true,
+            }
+        }
+        if std::mem::take(&mut self.damaged) {
+            report.skip("damaged DIE trees");
+        }
+        &mut self.tree
+    }
+
+    /// True at the end of the unit.
+    fn read(
+        &mut self,
+        entries: &mut gimli::EntriesRaw<'a, Slice<'data>>,
+        bytes: u64,
+        report: &mut Report,
+    ) -> gimli::Result<bool> {
+        let end = super::wide(entries.next_offset().0).saturating_add(bytes);
         while !entries.is_empty() {
             let depth = entries.next_depth();
             let offset = entries.next_offset();
-            while self.scopes.last().is_some_and(|scope| scope.depth >= depth) {
-                self.scopes.pop();
+            while let Some(scope) = self.scopes.pop_if(|scope| scope.depth >= depth) {
+                self.in_code = self.in_code.saturating_sub(usize::from(scope.root != NONE));
+            }
+            // Here nothing is open that what is read so far has to be with.
+            if super::wide(offset.0) >= end && self.in_code == 0 {
+                return Ok(false);
             }
             let Some(abbreviation) = entries.read_abbreviation()? else {
                 if entries.next_depth() <= 0 {
@@ -132,7 +191,7 @@ impl<'data> Walk<'_, 'data> {
                     for spec in specs {
                         extent.take(&entries.read_attribute(*spec)?);
                     }
-                    let node = self.function(&extent, offset.0);
+                    let node = self.function(&extent, offset.0, report);
                     Some((node, node))
                 }
                 constants::DW_TAG_inlined_subroutine => match self.scopes.last() {
@@ -141,7 +200,7 @@ impl<'data> Walk<'_, 'data> {
                         for spec in specs {
                             call.take(&entries.read_attribute(*spec)?);
                         }
-                        Some((scope.root, self.inlined(&call, scope, offset.0)))
+                        Some((scope.root, self.inlined(&call, scope, offset.0, report)))
                     }
                     _ => {
                         entries.skip_attributes(specs)?;
@@ -155,29 +214,30 @@ impl<'data> Walk<'_, 'data> {
             };
             if let (Some((root, node)), true) = (node, abbreviation.has_children()) {
                 self.scopes.push(Scope { depth, root, node });
+                self.in_code = self.in_code.saturating_add(usize::from(root != NONE));
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Reads what a DIE covers into `self.ranges`.
-    fn extent(&mut self, extent: &Extent<'data>) {
+    fn extent(&mut self, extent: &Extent<'data>, report: &mut Report) {
         let read = extent.read(self.dwarf, self.unit, self.allowance, &mut self.ranges);
         if let Err(fault) = read {
-            self.report.skip(fault.reason());
+            report.skip(fault.reason());
         }
     }
 
     /// The node of a new function; `NONE` when none of its ranges is code.
-    fn function(&mut self, extent: &Extent<'data>, offset: usize) -> u32 {
-        self.extent(extent);
+    fn function(&mut self, extent: &Extent<'data>, offset: usize, report: &mut Report) -> u32 {
+        self.extent(extent, report);
         let root = super::count32(self.tree.nodes.len());
         let before = self.tree.code.len();
         for (place, &Range { start, end }) in self.ranges.iter().enumerate() {
             if is_code(self.addresses, start, end) {
                 self.tree.code.push(Code { start, end, root, entry: place == 0 });
             } else {
-                self.report.skip("functions of dead code");
+                report.skip("functions of dead code");
             }
         }
         if self.tree.code.len() == before {
@@ -195,12 +255,18 @@ impl<'data> Walk<'_, 'data> {
 
     /// The node of a new inlined function; that of its caller when there are
     /// more than the unit can hold.
-    fn inlined(&mut self, call: &Call<'data>, scope: Scope, offset: usize) -> u32 {
+    fn inlined(
+        &mut self,
+        call: &Call<'data>,
+        scope: Scope,
+        offset: usize,
+        report: &mut Report,
+    ) -> u32 {
         if !self.allowance.node() {
-            self.report.skip("inlined functions beyond what their unit can hold");
+            report.skip("inlined functions beyond what their unit can hold");
             return scope.node;
         }
-        self.extent(&call.extent);
+        self.extent(&call.extent, report);
         let node = super::count32(self.tree.nodes.len());
         self.tree.nodes.push(TreeNode {
             declared: if call.named { Some(Target::Unit(offset)) } else { call.origin },

@@ -40,6 +40,7 @@ use self::versions::{VersionTables, Versions};
 use super::{InputError, ReadOptions};
 use crate::model::{AddressKind, Format, Image, Report, Source, Store};
 
+pub(super) mod binutils;
 mod bytes;
 mod companion;
 mod debug_alt;
@@ -59,7 +60,6 @@ mod relocate;
 mod relocate_types;
 mod rules;
 mod skeletons;
-mod sources;
 mod stubs;
 mod symbols;
 mod versions;
@@ -69,7 +69,6 @@ mod tests;
 
 pub(super) use machine::by_number as machine_by_number;
 pub(super) use notes::build_id_in_notes;
-pub use sources::{FileOfSymbol, files_of_symbols, has_section};
 
 /// True when the bytes start like ELF.
 ///

@@ -54,7 +54,7 @@ impl Spread {
         Self { addresses }
     }
 
-    fn address(&self, number: u32) -> Option<u64> {
+    pub(super) fn address(&self, number: u32) -> Option<u64> {
         self.addresses.get(usize::try_from(number).ok()?).copied()?
     }
 

@@ -49,12 +49,21 @@ fn info_of(
     }
 }
 
-/// Reads all units, and checks what every answer promises.
+/// Reads all units, and checks what every answer promises. Read by parts, of
+/// any size, a unit is the same.
 fn read(info: &DebugInfo<'static>) -> (Vec<UnitLines<'static>>, Report) {
     let mut report = Report::default();
     let units = Units::open(info, &mut report);
     let lines: Vec<_> = (0..units.len()).map(|unit| units.read(unit, &mut report)).collect();
     lines.iter().for_each(check);
+    for bytes in [1, 50, 700] {
+        let mut of_parts = Report::default();
+        let again = Units::open(info, &mut of_parts);
+        for (unit, whole) in lines.iter().enumerate() {
+            assert!(again.read_by(unit, bytes, &mut of_parts) == *whole, "parts of {bytes} bytes");
+        }
+        assert_eq!(report, of_parts, "parts of {bytes} bytes");
+    }
     (lines, report)
 }
 

@@ -4,8 +4,9 @@
 use gimli::constants::*;
 use proptest::prelude::*;
 
-use super::super::flatten::{Lines, flatten, separate};
-use super::super::rows::Span;
+use super::super::flatten::{self, Flattening, separate};
+use super::super::rows::{LineRow, Span};
+use super::super::table::{LineTable, Part, Store};
 use super::super::tree::{Code, Inlined, Tree, TreeNode};
 use super::builder::Value::*;
 use super::builder::{Builder, V4};
@@ -40,6 +41,18 @@ fn case() -> impl Strategy<Value = Case> {
 fn end(start: u64, size: u64) -> u64 {
     let limit = if start < HALF { HALF } else { 2 * HALF };
     (start + size).min(limit)
+}
+
+/// A table of these spans: a run each.
+fn table_of<'a>(spans: &[Span], addresses: &'a AddressMap) -> LineTable<'a> {
+    let mut store = Store::new(spans.len().is_multiple_of(2));
+    let mut parts = Vec::new();
+    for &Span { start, end, file, line, column } in spans {
+        store.push(LineRow { address: start, file, line, column });
+        parts.push(Part { start, end, rows: store.open() });
+        store.close();
+    }
+    LineTable::new(addresses, store, parts)
 }
 
 proptest! {
@@ -82,9 +95,19 @@ proptest! {
         let info = info_of(
             DwarfSections::default(), false, &[(0, HALF, 0), (HALF, HALF, 0)],
         );
-        let lines = Lines { spans: &spans, outside: true };
-        let (pieces, rows) =
-            flatten(&mut tree, lines, &info.addresses, |file| file, &mut Report::default());
+        let lines = table_of(&spans, &info.addresses);
+        let starts = flatten::starts(&mut tree).collect();
+        let mut flat = Flattening::new(&lines, &info.addresses, true, starts);
+        let (mut files, mut report) = (|file, _| file, Report::default());
+        let (mut pieces, mut rows) = flat.part(&mut tree, &mut files, &mut report);
+        flat.outside(usize::MAX, &mut files, &mut report, |(more, their_rows), _| {
+            let before = rows.len() as u32;
+            rows.extend(their_rows);
+            pieces.extend(more.into_iter().map(|mut piece| {
+                piece.rows = piece.rows.start + before..piece.rows.end + before;
+                piece
+            }));
+        });
         for address in 0..2 * HALF {
             let span = spans.iter().find(|span| (span.start..span.end).contains(&address));
             let place = span.map_or((NONE, 0), |span| (0, span.line));
