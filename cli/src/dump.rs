@@ -104,14 +104,14 @@ fn symbol_text(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
     }
     out.push(b' ');
     match symbol.section()? {
-        Some(section) if !section.name().is_empty() => plain(out, bytes_of(section.name())),
+        Some(section) if !section.name().is_empty() => plain(out, &bytes_of(section.name())),
         _ => out.push(b'-'),
     }
     out.push(b' ');
-    plain(out, bytes_of(symbol.stored_name()));
+    plain(out, &bytes_of(symbol.stored_name()));
     if let Some(module) = symbol.module()? {
         out.extend_from_slice(b" [");
-        plain(out, bytes_of(module));
+        plain(out, &bytes_of(module));
         out.push(b']');
     }
     out.push(b'\n');
@@ -124,7 +124,7 @@ fn symbol_text(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
             out.extend_from_slice(word.as_bytes());
         }
         out.push(b' ');
-        plain(out, bytes_of(alias.stored_name()));
+        plain(out, &bytes_of(alias.stored_name()));
         out.push(b'\n');
     }
     Ok(())
@@ -133,7 +133,7 @@ fn symbol_text(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
 fn symbol_json(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
     let section = symbol.section()?.map(|section| bytes_of(section.name()));
     let mut object = Object::new(out);
-    object.name("name", bytes_of(symbol.stored_name()));
+    object.name("name", &bytes_of(symbol.stored_name()));
     object
         .field("address", Hex(symbol.start().0))
         .field("size", symbol.size())
@@ -154,7 +154,7 @@ fn symbol_json(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
             out.push(b',');
         }
         let mut entry = Object::new(out);
-        entry.name("name", bytes_of(alias.stored_name()));
+        entry.name("name", &bytes_of(alias.stored_name()));
         entry
             .field("size", u64::from(alias.stated_size()))
             .field("kind", alias.kind().as_str())
@@ -176,11 +176,11 @@ fn name_text(out: &mut Vec<u8>, name: &Match<'_>) -> Result<(), Corrupt> {
     }
     out.extend_from_slice(b" name-only ");
     match name.section()? {
-        Some(section) if !section.name().is_empty() => plain(out, bytes_of(section.name())),
+        Some(section) if !section.name().is_empty() => plain(out, &bytes_of(section.name())),
         _ => out.push(b'-'),
     }
     out.push(b' ');
-    plain(out, bytes_of(name.stored_name()));
+    plain(out, &bytes_of(name.stored_name()));
     out.push(b'\n');
     Ok(())
 }
@@ -191,7 +191,7 @@ fn name_json(out: &mut Vec<u8>, name: &Match<'_>) -> Result<(), Corrupt> {
         _ => name.section()?.map(|section| bytes_of(section.name())),
     };
     let mut object = Object::new(out);
-    object.name("name", bytes_of(name.stored_name()));
+    object.name("name", &bytes_of(name.stored_name()));
     object
         .field("address", Hex(name.address()))
         .field("size", name.size())

@@ -128,7 +128,7 @@ fn find<'i>(
         let (mut bare, mut buffer) = (Vec::new(), Vec::new());
         found = scan(index, |entry| {
             let linkage = bytes_of(entry.name());
-            if must_hold.as_ref().is_some_and(|part| part.find(linkage).is_none()) {
+            if must_hold.as_ref().is_some_and(|part| part.find(&linkage).is_none()) {
                 return Ok(false);
             }
             let Some(texts) = shown.texts(entry)? else { return Ok(false) };
@@ -171,7 +171,7 @@ fn matches(
     entry: &Match<'_>,
     wanted: impl Fn(&[u8]) -> bool,
 ) -> Result<bool, Corrupt> {
-    Ok(wanted(bytes_of(entry.name()))
+    Ok(wanted(&bytes_of(entry.name()))
         || shown.texts(entry)?.is_some_and(|texts| wanted(texts.full)))
 }
 
@@ -222,7 +222,7 @@ fn json(output: &mut Output, name: &str, found: &[Match<'_>]) -> Result<(), Corr
         }
         let section = found.section()?.map(|section| bytes_of(section.name()));
         let mut entry = Object::new(out);
-        entry.name("name", bytes_of(found.stored_name()));
+        entry.name("name", &bytes_of(found.stored_name()));
         entry
             .field("address", Hex(found.address()))
             .field("size", found.size())
@@ -247,14 +247,14 @@ fn lines(output: &mut Output, found: &[Match<'_>]) -> Result<(), Corrupt> {
         out.extend_from_slice(found.kind().as_str().as_bytes());
         out.push(b' ');
         match found.section()? {
-            Some(section) if !section.name().is_empty() => plain(out, bytes_of(section.name())),
+            Some(section) if !section.name().is_empty() => plain(out, &bytes_of(section.name())),
             _ => out.push(b'-'),
         }
         out.push(b' ');
-        plain(out, bytes_of(found.stored_name()));
+        plain(out, &bytes_of(found.stored_name()));
         if let Some(module) = found.module()? {
             out.extend_from_slice(b" [");
-            plain(out, bytes_of(module));
+            plain(out, &bytes_of(module));
             out.push(b']');
         }
         out.push(b'\n');

@@ -3,7 +3,9 @@
 //! In: frames of the library. Out: plain values with bytes that print as they
 //! are. A chain that breaks is never shown in part: the caller is told.
 
-use symidx::{Corrupt, DisplayName, Frame, Frames, Index, SourceFile, Symbol};
+use std::borrow::Cow;
+
+use symidx::{Corrupt, DisplayName, Frame, Frames, Index, Name, SourceFile, Symbol};
 
 use crate::text::bytes_of;
 
@@ -11,7 +13,7 @@ use crate::text::bytes_of;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FrameText<'i> {
     /// Linkage name.
-    pub(crate) function: Option<&'i [u8]>,
+    pub(crate) function: Option<Name<'i>>,
     /// What its index stores to be shown for it.
     pub(crate) display: Option<DisplayName<'i>>,
     /// Where the instruction, or the call into the frame before, was written.
@@ -34,7 +36,7 @@ impl<'i> FrameText<'i> {
         // Damage there costs no more than that, and `verify` tells of it.
         let (declared_file, declared_line) = frame.declared().unwrap_or_default();
         Self {
-            function: frame.function().map(bytes_of),
+            function: frame.function(),
             // Damage there costs no more than that: the name is demangled again.
             display: shown.and_then(|name| index.display_name(name).ok().flatten()),
             file: frame.file().map(PathText::from),
@@ -48,17 +50,17 @@ impl<'i> FrameText<'i> {
 }
 
 /// A path in two parts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathText<'i> {
     /// Without a slash at its end, except for `/` itself; may be empty.
-    pub(crate) directory: &'i [u8],
+    pub(crate) directory: Name<'i>,
     /// Inside the directory; may hold slashes.
-    pub(crate) name: &'i [u8],
+    pub(crate) name: Name<'i>,
 }
 
 impl<'i> From<SourceFile<'i>> for PathText<'i> {
     fn from(file: SourceFile<'i>) -> Self {
-        Self { directory: bytes_of(file.directory()), name: bytes_of(file.name()) }
+        Self { directory: file.directory(), name: file.name() }
     }
 }
 
@@ -66,19 +68,20 @@ impl<'i> PathText<'i> {
     /// Appends the joined path, byte for byte.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         if !self.directory.is_empty() {
-            out.extend_from_slice(self.directory);
-            if self.directory != b"/" {
+            self.directory.pieces().for_each(|piece| out.extend_from_slice(piece));
+            if self.directory != *b"/" {
                 out.push(b'/');
             }
         }
-        out.extend_from_slice(self.name);
+        self.name.pieces().for_each(|piece| out.extend_from_slice(piece));
     }
 
     /// What follows the last slash.
-    pub(crate) fn base(&self) -> &'i [u8] {
-        match memchr::memrchr(b'/', self.name) {
-            Some(slash) => self.name.get(slash.saturating_add(1)..).unwrap_or(&[]),
-            None => self.name,
+    pub(crate) fn base(&self) -> Cow<'i, [u8]> {
+        let base = |name: &[u8]| memchr::memrchr(b'/', name).map_or(0, |at| at.saturating_add(1));
+        match bytes_of(self.name) {
+            Cow::Borrowed(name) => Cow::Borrowed(name.get(base(name)..).unwrap_or(&[])),
+            Cow::Owned(mut name) => Cow::Owned(name.split_off(base(&name).min(name.len()))),
         }
     }
 }
@@ -136,7 +139,7 @@ impl<'i> Chain<'i> {
             }
             Err(corrupt) => {
                 let alone = symbol.map(|symbol| FrameText {
-                    function: Some(bytes_of(symbol.name())),
+                    function: Some(symbol.name()),
                     display: symbol.display_name().ok().flatten(),
                     ..FrameText::default()
                 });
@@ -159,9 +162,13 @@ fn without_inlines<'i>(frames: &[FrameText<'i>]) -> Option<FrameText<'i>> {
 mod tests {
     use super::*;
 
+    fn name(bytes: &'static [u8]) -> Name<'static> {
+        Name::from(bytes)
+    }
+
     #[test]
     fn a_path_is_joined_with_one_slash() {
-        for (directory, name, joined, base) in [
+        for (directory, file, joined, base) in [
             ("/src", "a.c", "/src/a.c", "a.c"),
             ("/", "a.c", "/a.c", "a.c"),
             ("", "a.c", "a.c", "a.c"),
@@ -169,18 +176,19 @@ mod tests {
             ("", "/abs/a.c", "/abs/a.c", "a.c"),
             ("/src", "", "/src/", ""),
         ] {
-            let path = PathText { directory: directory.as_bytes(), name: name.as_bytes() };
+            let path =
+                PathText { directory: name(directory.as_bytes()), name: name(file.as_bytes()) };
             let mut out = Vec::new();
             path.write(&mut out);
-            assert_eq!((out.as_slice(), path.base()), (joined.as_bytes(), base.as_bytes()));
+            assert_eq!((out.as_slice(), &*path.base()), (joined.as_bytes(), base.as_bytes()));
         }
     }
 
     #[test]
     fn without_inlines_the_outermost_function_is_at_the_innermost_place() {
-        let path = |name| Some(PathText { directory: b"/s", name });
+        let path = |file| Some(PathText { directory: name(b"/s"), name: name(file) });
         let inner = FrameText {
-            function: Some(b"inner"),
+            function: Some(name(b"inner")),
             file: path(b"a.c"),
             line: Some(2),
             column: Some(75),
@@ -188,14 +196,14 @@ mod tests {
             ..FrameText::default()
         };
         let outer = FrameText {
-            function: Some(b"outer"),
+            function: Some(name(b"outer")),
             file: path(b"b.c"),
             line: Some(7),
             column: Some(10),
             declared_line: Some(6),
             ..FrameText::default()
         };
-        let one = FrameText { function: Some(b"outer"), inlined: false, ..inner };
+        let one = FrameText { function: Some(name(b"outer")), inlined: false, ..inner };
         assert_eq!(without_inlines(&[inner, outer]), Some(one));
         assert_eq!(without_inlines(&[]), None);
     }

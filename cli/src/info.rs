@@ -164,6 +164,10 @@ impl<'i> Facts<'i> {
                 text::bytes(self.name_bytes)
             ),
         );
+        if let Some(plain) = index.packed_names() {
+            let stored = text::bytes(self.name_bytes);
+            line("names", &format!("packed, {} in {stored}", text::bytes(plain)));
+        }
         let lines = &self.lines;
         match lines.rows {
             0 => line("lines", "none"),
@@ -202,7 +206,8 @@ impl<'i> Facts<'i> {
             );
         }
         for section in &self.sections {
-            let name = String::from_utf8_lossy(bytes_of(section.name()));
+            let name = bytes_of(section.name());
+            let name = String::from_utf8_lossy(&name);
             let (start, size) = (section.address().0, section.size());
             line(
                 "section",
@@ -261,6 +266,13 @@ impl<'i> Facts<'i> {
             .field("line_bytes", self.line_bytes)
             .field("warnings", self.metadata.warnings);
         counts.end();
+        let plain = index.packed_names();
+        let mut names = Object::new(object.key("names"));
+        names
+            .field("encoding", if plain.is_some() { "packed" } else { "plain" })
+            .field("bytes", plain.unwrap_or(self.name_bytes))
+            .field("stored", self.name_bytes);
+        names.end();
         let hundredths = self.hundredths_per_symbol();
         object
             .key("bytes_per_symbol")
@@ -279,7 +291,7 @@ impl<'i> Facts<'i> {
                 .field("permissions", permissions(segment.flags.get()).as_str());
         });
         array(object.key("sections"), &self.sections, |entry, section| {
-            entry.name("name", bytes_of(section.name()));
+            entry.name("name", &bytes_of(section.name()));
             entry
                 .field("address", Hex(section.address().0))
                 .field("size", section.size())

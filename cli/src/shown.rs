@@ -48,7 +48,7 @@ impl Shown {
     pub(crate) fn texts(&mut self, found: &Match<'_>) -> Result<Option<Texts<'_>>, Corrupt> {
         let stored = if self.enabled { found.display_name()? } else { None };
         let Some(display) = stored else {
-            return Ok(self.demangler.texts(bytes_of(found.name())));
+            return Ok(self.demangler.texts(&bytes_of(found.name())));
         };
         self.stored(display.full());
         let full = self.text.len();

@@ -3,6 +3,7 @@
 //! Everything appends to a `Vec<u8>`; the caller decides when it is written.
 //! Output is always valid UTF-8, whatever the bytes were.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use symidx_perf::json_string;
@@ -15,6 +16,12 @@ pub(crate) trait Value {
 
 /// A name: see [`json_string`].
 impl Value for &[u8] {
+    fn write(&self, out: &mut Vec<u8>) {
+        json_string(out, self);
+    }
+}
+
+impl Value for Cow<'_, [u8]> {
     fn write(&self, out: &mut Vec<u8>) {
         json_string(out, self);
     }
@@ -185,10 +192,19 @@ pub(crate) fn plain(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// The bytes of a name.
-pub(crate) fn bytes_of(name: symidx::Name<'_>) -> &[u8] {
-    // Every encoding of this format version stores names plain.
-    name.as_bytes().unwrap_or(b"?")
+/// What is printed for a function that has no name.
+pub(crate) const UNKNOWN: Cow<'static, [u8]> = Cow::Borrowed(b"??");
+
+/// The bytes of a name: where they are, or put together when they are packed.
+pub(crate) fn bytes_of(name: symidx::Name<'_>) -> Cow<'_, [u8]> {
+    match name.as_bytes() {
+        Some(bytes) => Cow::Borrowed(bytes),
+        None => {
+            let mut bytes = Vec::with_capacity(name.len());
+            name.pieces().for_each(|piece| bytes.extend_from_slice(piece));
+            Cow::Owned(bytes)
+        }
+    }
 }
 
 /// Bytes of a command line or of a file as a path or word.

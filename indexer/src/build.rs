@@ -52,6 +52,9 @@ pub struct BuildOptions {
     /// Store what people read in place of mangled names, for readers that
     /// cannot demangle or have no time to.
     pub demangle: bool,
+    /// Store names packed: several times smaller, and to be put together when one
+    /// is read.
+    pub pack_names: bool,
     /// Leave the columns of lines and calls out.
     pub no_columns: bool,
     /// Bound on anonymous memory in bytes: less DWARF is read at once. Never
@@ -372,6 +375,10 @@ impl<'store> Source<'store> {
         if options.demangle {
             layout::add_display_names(&mut plan, &mut report).map_err(too_much)?;
         }
+        if options.pack_names {
+            options.progress.phase("packing names", 0);
+            layout::pack_names(&mut plan).map_err(too_much)?;
+        }
         self.image.report = report;
         Ok(Prepared { source: self, plan, symbols, line_rows, inlined, beyond })
     }
@@ -589,6 +596,9 @@ fn option_words(options: &BuildOptions) -> Vec<String> {
     }
     if options.demangle {
         words.push("--demangle".to_owned());
+    }
+    if options.pack_names {
+        words.push("--pack-names".to_owned());
     }
     if options.no_columns {
         words.push("--no-columns".to_owned());

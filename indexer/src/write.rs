@@ -24,8 +24,8 @@ pub(crate) mod pieces;
 use std::io::{self, Seek, SeekFrom, Write};
 
 use symidx::format::{
-    self, ENCODING_PLAIN, ENTRY_REQUIRED, Header, Identity, MAGIC, SECTION_ALIGN, SectionEntry,
-    SectionId, VERSION,
+    self, ENCODING_PACKED, ENCODING_PLAIN, ENTRY_REQUIRED, Header, Identity, MAGIC, SECTION_ALIGN,
+    SectionEntry, SectionId, VERSION,
 };
 use zerocopy::IntoBytes;
 use zerocopy::little_endian::U32;
@@ -113,7 +113,7 @@ pub fn write<W: Write + Seek>(contents: &Contents<'_, '_>, out: W) -> io::Result
         .map(|&(id, offset, size)| SectionEntry {
             id: id.0.into(),
             flags: if id.is_required() { ENTRY_REQUIRED } else { 0 }.into(),
-            encoding: ENCODING_PLAIN.into(),
+            encoding: encoding(id, plan).into(),
             entry_size: id.entry_size().unwrap_or(1).into(),
             offset: offset.into(),
             size: size.into(),
@@ -181,6 +181,13 @@ fn place(contents: &Contents<'_, '_>) -> Vec<(SectionId, u64, u64)> {
         at = offset.saturating_add(size);
     }
     placed
+}
+
+fn encoding(id: SectionId, plan: &Plan<'_>) -> u32 {
+    match id == SectionId::NAMES && plan.is_packed() {
+        true => ENCODING_PACKED,
+        false => ENCODING_PLAIN,
+    }
 }
 
 fn length(bytes: &[u8]) -> u64 {
@@ -267,6 +274,9 @@ fn write_u32s(values: &[u32], out: &mut impl Write) -> io::Result<()> {
 }
 
 fn write_names(pool: &NamePool<'_>, out: &mut impl Write) -> io::Result<()> {
+    if let Some(section) = &pool.packed {
+        return out.write_all(section);
+    }
     let unit = 1u64 << pool.shift;
     let mut at = 0u64;
     // Small writes are gathered: the hasher is fastest on long runs.
@@ -282,9 +292,7 @@ fn write_names(pool: &NamePool<'_>, out: &mut impl Write) -> io::Result<()> {
                 .map_err(|_| io::Error::other("a name of 4 GiB or more"))?;
             buffer.extend_from_slice(&length.to_le_bytes());
         }
-        buffer.extend_from_slice(name.plain);
-        buffer.extend_from_slice(name.separator());
-        buffer.extend_from_slice(name.version);
+        name.append_to(&mut buffer);
         let added = buffer.len().saturating_sub(before);
         at = at.saturating_add(u64::try_from(added).unwrap_or(u64::MAX));
         if buffer.len() >= 1 << 16 {

@@ -16,7 +16,7 @@ use symidx::format::{Identity, SectionId};
 use symidx_indexer::{BuildOptions, build_bytes, build_from_bytes};
 use zerocopy::{FromBytes, IntoBytes};
 
-const GOLDEN: [(&str, &str); 8] = [
+const GOLDEN: [(&str, &str); 9] = [
     ("example", "golden/example.elf"),
     ("rich", "golden/rich.elf"),
     ("libal", "elf/alias-choice/libal.so"),
@@ -25,13 +25,19 @@ const GOLDEN: [(&str, &str); 8] = [
     ("kallsyms", "kallsyms/kallsyms"),
     ("lines", "golden/lines.elf"),
     ("display", "golden/display.elf"),
+    ("packed", "golden/display.elf"),
 ];
 
 /// What each was built with.
 fn options(name: &str) -> BuildOptions {
     // Made before lines were, from an input that has some.
     let names_only = matches!(name, "relocatable" | "macho");
-    BuildOptions { names_only, demangle: name == "display", ..BuildOptions::default() }
+    BuildOptions {
+        names_only,
+        demangle: matches!(name, "display" | "packed"),
+        pack_names: name == "packed",
+        ..BuildOptions::default()
+    }
 }
 
 fn testdata() -> PathBuf {

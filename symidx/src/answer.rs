@@ -25,7 +25,7 @@ use crate::open::{Area, View, index};
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'a> {
     pub(crate) view: &'a View<'a>,
-    pub(crate) stored: &'a [u8],
+    pub(crate) stored: Name<'a>,
     start: u64,
     size: u64,
     offset: u64,
@@ -45,8 +45,9 @@ impl<'a> Symbol<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn name(&self) -> Name<'a> {
-        Name::plain(split(self.stored, self.attrs).0)
+        split(self.stored, self.attrs).0
     }
 
     /// The name as stored: `f@@V2` for a versioned symbol.
@@ -61,7 +62,7 @@ impl<'a> Symbol<'a> {
     /// ```
     #[must_use]
     pub fn stored_name(&self) -> Name<'a> {
-        Name::plain(self.stored)
+        self.stored
     }
 
     /// The symbol's version (`V2` of `f@@V2`), if it has one.
@@ -75,7 +76,7 @@ impl<'a> Symbol<'a> {
     /// ```
     #[must_use]
     pub fn version(&self) -> Option<Name<'a>> {
-        split(self.stored, self.attrs).1.map(Name::plain)
+        split(self.stored, self.attrs).1
     }
 
     /// First address: an svma, or an offset in [`Symbol::section`] when the
@@ -302,7 +303,7 @@ impl<'a> Symbol<'a> {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct AliasName<'a> {
-    stored: &'a [u8],
+    stored: Name<'a>,
     size: u32,
     attrs: Attrs,
 }
@@ -318,7 +319,7 @@ impl<'a> AliasName<'a> {
     /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
-        Name::plain(split(self.stored, self.attrs).0)
+        split(self.stored, self.attrs).0
     }
 
     /// The name as stored: `f@@V2` for a versioned symbol.
@@ -331,7 +332,7 @@ impl<'a> AliasName<'a> {
     /// ```
     #[must_use]
     pub fn stored_name(&self) -> Name<'a> {
-        Name::plain(self.stored)
+        self.stored
     }
 
     /// The version, if it has one.
@@ -345,7 +346,7 @@ impl<'a> AliasName<'a> {
     /// ```
     #[must_use]
     pub fn version(&self) -> Option<Name<'a>> {
-        split(self.stored, self.attrs).1.map(Name::plain)
+        split(self.stored, self.attrs).1
     }
 
     /// Size as the input stated it; 0 = unknown; `u32::MAX` = that or more.
@@ -421,7 +422,7 @@ impl<'a> AliasName<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Section<'a> {
     pub(crate) entry: &'a ImageSection,
-    pub(crate) name: &'a [u8],
+    pub(crate) name: Name<'a>,
     pub(crate) id: ImageSectionId,
 }
 
@@ -450,7 +451,7 @@ impl<'a> Section<'a> {
     /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
-        Name::plain(self.name)
+        self.name
     }
 
     /// First svma; 0 in a relocatable file.
@@ -760,7 +761,7 @@ impl<'a> View<'a> {
         match self.regions.get(index(region)) {
             Some(entry) if entry.module_len.get() != 0 => self
                 .stored_name(entry.module.get(), entry.module_len.get())
-                .map(|name| Some(Name::plain(name)))
+                .map(Some)
                 .ok_or_else(|| Corrupt::entry(SectionId::REGIONS, region)),
             _ => Ok(None),
         }

@@ -24,6 +24,9 @@ pub const MAX_TEXT: usize = 16 * 1024;
 pub const MAX_NAME: usize = 16 * 1024;
 /// What the indexer puts behind the name of a stub.
 const STUB: &str = "@plt";
+/// Bytes on the stack for most packed names, and for any that is demangled.
+const SHORT: usize = 512;
+const LONG: usize = MAX_NAME + 16;
 /// Hexadecimal digits at the end of a legacy name.
 const HASH: usize = 16;
 
@@ -44,7 +47,30 @@ impl<'a> Name<'a> {
     /// ```
     #[must_use]
     pub fn demangle(&self) -> Demangled<'a> {
-        Demangled { name: *self, rust: self.as_bytes().and_then(RustName::parse) }
+        let rust = match self.as_bytes() {
+            Some(bytes) => RustName::parse(bytes).map(Rust::Parsed),
+            None => self.with_bytes(|bytes| RustName::parse(bytes).map(|_| Rust::Packed)),
+        };
+        Demangled { name: *self, rust }
+    }
+}
+
+impl Name<'_> {
+    /// What `then` makes of the name's bytes, put together on the stack where
+    /// they are packed; `None` where they are more than [`MAX_NAME`] and a stub's suffix.
+    fn with_bytes<T>(&self, then: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+        match (self.as_bytes(), self.len()) {
+            (Some(bytes), _) => then(bytes),
+            (None, ..=SHORT) => self.on_stack::<SHORT, T>(then),
+            (None, _) => self.on_stack::<LONG, T>(then),
+        }
+    }
+
+    #[inline(never)]
+    fn on_stack<const N: usize, T>(&self, then: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+        let mut buffer = [0; N];
+        let len = self.copy_to(&mut buffer);
+        then(buffer.get(..len)?)
     }
 }
 
@@ -57,7 +83,14 @@ impl<'a> Name<'a> {
 /// ```
 pub struct Demangled<'a> {
     name: Name<'a>,
-    rust: Option<RustName<'a>>,
+    rust: Option<Rust<'a>>,
+}
+
+/// A Rust name: parsed where its bytes lie, or one whose bytes must first be
+/// put together, each time it is written.
+enum Rust<'a> {
+    Parsed(RustName<'a>),
+    Packed,
 }
 
 impl Demangled<'_> {
@@ -76,14 +109,14 @@ impl Demangled<'_> {
 
 impl fmt::Display for Demangled<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hashes = f.alternate();
-        match &self.rust {
-            // What is written cannot be taken back: so it is measured first.
-            Some(rust) if !rust.may_outgrow() || rust.write(&mut Nowhere, hashes).is_ok() => {
-                rust.write(f, hashes)
-            }
-            _ => self.name.write_to(f),
-        }
+        let written = match &self.rust {
+            Some(Rust::Parsed(rust)) => rust.write_whole(f),
+            Some(Rust::Packed) => self
+                .name
+                .with_bytes(|bytes| RustName::parse(bytes).and_then(|rust| rust.write_whole(f))),
+            None => None,
+        };
+        written.unwrap_or_else(|| self.name.write_to(f))
     }
 }
 
@@ -152,8 +185,12 @@ impl<'a> RustName<'a> {
         self.write(out, false)
     }
 
-    fn may_outgrow(&self) -> bool {
-        self.may_outgrow
+    /// Writes the name if all of it fits; `None`: nothing was written.
+    fn write_whole(&self, f: &mut fmt::Formatter<'_>) -> Option<fmt::Result> {
+        let hashes = f.alternate();
+        // What is written cannot be taken back: so it is measured first.
+        let fits = !self.may_outgrow || self.write(&mut Nowhere, hashes).is_ok();
+        fits.then(|| self.write(f, hashes))
     }
 
     fn write(&self, out: &mut dyn Write, hashes: bool) -> fmt::Result {

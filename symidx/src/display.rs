@@ -270,10 +270,7 @@ impl Index<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn display_name(&self, name: Name<'_>) -> Result<Option<DisplayName<'_>>, Corrupt> {
-        match name.as_bytes() {
-            Some(bytes) => self.view.display_of(bytes),
-            None => Ok(None),
-        }
+        self.view.display_of(name)
     }
 
     /// How many names have a display name stored.
@@ -327,7 +324,7 @@ impl<'a> Match<'a> {
 
 impl<'a> View<'a> {
     /// The display name of a name that lies in the names section.
-    pub(crate) fn display_of(&self, name: &[u8]) -> Result<Option<DisplayName<'a>>, Corrupt> {
+    pub(crate) fn display_of(&self, name: Name<'_>) -> Result<Option<DisplayName<'a>>, Corrupt> {
         let Some(key) = self.display_key(name) else { return Ok(None) };
         let Some(at) = self.find_display(key) else { return Ok(None) };
         let Some(entry) = self.display.get(at) else { return Ok(None) };
@@ -337,11 +334,16 @@ impl<'a> View<'a> {
 
     /// Where a name starts, in the unit of the names section; `None` for
     /// bytes that are not in it.
-    fn display_key(&self, name: &[u8]) -> Option<u32> {
+    fn display_key(&self, name: Name<'_>) -> Option<u32> {
         if self.display.is_empty() || name.is_empty() {
             return None;
         }
-        let offset = name.as_ptr().addr().checked_sub(self.names.as_ptr().addr())?;
+        if let Some(packed) = name.packed() {
+            let whole = packed.skip == 0 && packed.section.as_ptr() == self.names.as_ptr();
+            return whole.then_some(packed.at);
+        }
+        let start = name.as_bytes()?.as_ptr().addr();
+        let offset = start.checked_sub(self.names.as_ptr().addr())?;
         if offset >= self.names.len() {
             return None;
         }

@@ -260,4 +260,7 @@ invariants! {
     FunctionShape = 32, "functions of an existing file";
     DisplayOrder = 33, "display names sorted by name, each in the bucket of its name";
     DisplayTexts = 34, "display texts of 1 to 8 pieces inside their section";
+    DictionaryWhole = 35, "packed names that begin with a whole dictionary and count in single bytes";
+    PhraseShape = 36, "phrases of at least one byte inside the dictionary's text";
+    PackedName = 37, "packed names of phrases, digits and bytes that lie behind the dictionary";
 }

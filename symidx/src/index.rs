@@ -13,8 +13,9 @@ use crate::format::{
     NONE, SEGMENT_EXECUTE, SectionId, Segment,
 };
 use crate::frames::Frames;
-use crate::names::{Name, NameRef, Walk, split};
+use crate::names::{Name, NameRef, PackedPlace, Walk, split};
 use crate::open::{View, index};
+use crate::packed::Dictionary;
 use crate::sys::Held;
 
 /// An open index. `Send + Sync`; queries take `&self`, allocate nothing, take
@@ -80,7 +81,7 @@ impl fmt::Debug for Index<'_> {
 #[derive(Clone, Copy, Debug)]
 pub struct Match<'a> {
     pub(crate) view: &'a View<'a>,
-    pub(crate) stored: &'a [u8],
+    pub(crate) stored: Name<'a>,
     address: u64,
     size: u64,
     section: u32,
@@ -100,7 +101,7 @@ impl<'a> Match<'a> {
     /// ```
     #[must_use]
     pub fn name(&self) -> Name<'a> {
-        Name::plain(split(self.stored, self.attrs).0)
+        split(self.stored, self.attrs).0
     }
 
     /// The name as stored: `f@@V2` for a versioned symbol.
@@ -112,7 +113,7 @@ impl<'a> Match<'a> {
     /// ```
     #[must_use]
     pub fn stored_name(&self) -> Name<'a> {
-        Name::plain(self.stored)
+        self.stored
     }
 
     /// The version, if it has one, and whether it is the default one.
@@ -127,7 +128,7 @@ impl<'a> Match<'a> {
     #[must_use]
     pub fn version(&self) -> Option<(Name<'a>, bool)> {
         let (_, version, default) = split(self.stored, self.attrs);
-        version.map(|version| (Name::plain(version), default))
+        version.map(|version| (version, default))
     }
 
     /// Its svma; in a relocatable file the offset in [`Match::section`]; the
@@ -585,6 +586,38 @@ impl<'a> Index<'a> {
                 }
             }
         })
+    }
+
+    /// Bytes that the names would take if they were stored plain; `None` where
+    /// they are. Packed names are put together when they are read.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// # let packed = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+    /// assert_eq!(index.packed_names(), None);
+    /// assert_eq!(packed.packed_names(), Some(699)); // built with `--pack-names`
+    /// assert_eq!(packed.find("main").next().unwrap()?.name(), "main"); // and read alike
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn packed_names(&self) -> Option<u64> {
+        let (head, ..) = Dictionary::read(self.view.names).filter(|_| self.view.packed)?;
+        Some(head.plain.get())
+    }
+
+    /// The packed name at a place that this index gave; `None` for any other.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+    /// # let plain = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let place = index.find("main").next().unwrap()?.name().packed_place().unwrap();
+    /// assert_eq!(index.name_at(place).unwrap(), "main");
+    /// assert!(plain.name_at(place).is_none()); // its names have no such places
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn name_at(&self, place: PackedPlace) -> Option<Name<'_>> {
+        self.view.name_at(place)
     }
 
     /// Every name in the index, aliases and names without an address

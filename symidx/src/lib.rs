@@ -65,6 +65,7 @@ mod lines;
 pub mod metadata;
 mod names;
 mod open;
+mod packed;
 #[cfg(all(feature = "process", unix))]
 pub mod process;
 mod rows;
@@ -83,7 +84,7 @@ pub use format::{Binding, Extent, Kind};
 pub use frames::{Frame, Frames, SourceFile};
 pub use index::{FileSection, Index, Match};
 pub use lines::LineCounts;
-pub use names::Name;
+pub use names::{Name, PackedPlace};
 pub use rows::{LineRow, LineRows};
 #[cfg(all(feature = "std", unix))]
 pub use stamp::Stamp;

@@ -323,7 +323,7 @@ impl<'a> View<'a> {
             let name_len = u16::try_from(packed & 0xffff).ok()?;
             let (file, line) = (bits(16).ok()?, bits(40).ok()?);
             Some(Function {
-                name: Name::plain(self.stored_name(entry.name.get(), name_len)?),
+                name: self.stored_name(entry.name.get(), name_len)?,
                 file: if file == NO_FILE { NONE } else { file & !FILE_OF_ROWS },
                 base: line & MAX_FUNCTION_LINE,
                 declared: line & LINE_DECLARED != 0,
@@ -341,7 +341,7 @@ impl<'a> View<'a> {
                 self.files.get(index(file))?;
             let directory = self.stored_name(directory.get(), directory_len.get())?;
             let name = self.stored_name(name.get(), name_len.get())?;
-            Some((Name::plain(directory), Name::plain(name)))
+            Some((directory, name))
         };
         there().ok_or_else(|| Corrupt::entry(SectionId::FILES, file))
     }

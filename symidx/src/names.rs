@@ -3,13 +3,16 @@
 //! A handle is made without touching the name's bytes; text conversion is the
 //! caller's step. Nothing here allocates.
 
+use core::cmp::Ordering;
 use core::fmt;
 
 use crate::error::Corrupt;
 use crate::format::{
-    Attrs, Kind, LONG_NAME, SectionId, bucket_of, fingerprint, name_hash, split_version,
+    Attrs, Kind, LONG_NAME, SectionId, bucket_of, fingerprint, name_hash, name_hash_of,
+    split_version,
 };
 use crate::open::{View, index};
+use crate::packed::{self, PackedName};
 
 /// A name in the index: bytes, usually but not always UTF-8.
 ///
@@ -25,16 +28,41 @@ use crate::open::{View, index};
 /// ```
 #[derive(Clone, Copy)]
 pub struct Name<'a> {
-    bytes: &'a [u8],
+    stored: Stored<'a>,
+}
+
+/// Where a packed name, or a part of one, is in its index.
+///
+/// ```
+/// # let packed = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+/// let place = packed.find("main").next().unwrap()?.name().packed_place().unwrap();
+/// assert_eq!((place.skip, place.len), (0, 4));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedPlace {
+    /// Offset of its codes in the names section.
+    pub at: u32,
+    /// Bytes of the stored name in front of it.
+    pub skip: u16,
+    /// Bytes of the name.
+    pub len: u16,
+}
+
+#[derive(Clone, Copy)]
+enum Stored<'a> {
+    Plain(&'a [u8]),
+    Packed(PackedName<'a>),
 }
 
 impl<'a> Name<'a> {
     pub(crate) fn plain(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+        Self { stored: Stored::Plain(bytes) }
     }
 
     /// The name's bytes where they are stored as they are; `None` where the
-    /// name section is packed (no such encoding exists in format version 1).
+    /// name section is packed (`symidx build --pack-names`): then
+    /// [`Name::copy_to`] and [`Name::pieces`] give them.
     ///
     /// ```
     /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
@@ -43,8 +71,31 @@ impl<'a> Name<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
-        Some(self.bytes)
+        match self.stored {
+            Stored::Plain(bytes) => Some(bytes),
+            Stored::Packed(name) => (name.len == 0).then_some(&[]),
+        }
+    }
+
+    /// The name's bytes, piece by piece: one piece where they are stored plain,
+    /// no piece is empty. In a damaged index bytes that cannot be read are `\xff`.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x4001a8))?.unwrap().name();
+    /// let mut bytes = Vec::with_capacity(name.len());
+    /// name.pieces().for_each(|piece| bytes.extend_from_slice(piece));
+    /// assert_eq!(bytes, b"outer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn pieces(&self) -> impl Iterator<Item = &'a [u8]> + Clone + use<'a> {
+        let (plain, packed) = match self.stored {
+            Stored::Plain(bytes) => (Some(bytes).filter(|bytes| !bytes.is_empty()), None),
+            Stored::Packed(name) => (None, Some(name.pieces())),
+        };
+        plain.into_iter().chain(packed.into_iter().flatten())
     }
 
     /// Bytes of the name.
@@ -56,8 +107,12 @@ impl<'a> Name<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        match self.stored {
+            Stored::Plain(bytes) => bytes.len(),
+            Stored::Packed(name) => name.len.into(),
+        }
     }
 
     /// True for the empty name.
@@ -69,8 +124,9 @@ impl<'a> Name<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
+        self.len() == 0
     }
 
     /// Copies as much of the name as fits; returns how many bytes the whole
@@ -85,10 +141,18 @@ impl<'a> Name<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn copy_to(&self, buffer: &mut [u8]) -> usize {
-        for (to, from) in buffer.iter_mut().zip(self.bytes) {
-            *to = *from;
+        match self.stored {
+            Stored::Plain(bytes) => {
+                for (to, from) in buffer.iter_mut().zip(bytes) {
+                    *to = *from;
+                }
+                bytes.len()
+            }
+            Stored::Packed(name) => {
+                name.copy_to(buffer);
+                name.len.into()
+            }
         }
-        self.bytes.len()
     }
 
     /// Writes the name as text; bytes that are not UTF-8 become U+FFFD.
@@ -104,13 +168,65 @@ impl<'a> Name<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn write_to(&self, out: &mut dyn fmt::Write) -> fmt::Result {
-        for chunk in self.bytes.utf8_chunks() {
+        let bytes = match self.stored {
+            Stored::Plain(bytes) => bytes,
+            Stored::Packed(name) => return name.write_to(out),
+        };
+        for chunk in bytes.utf8_chunks() {
             out.write_str(chunk.valid())?;
             if !chunk.invalid().is_empty() {
                 out.write_char(char::REPLACEMENT_CHARACTER)?;
             }
         }
         Ok(())
+    }
+
+    /// Where the name is, when it is stored packed: for callers that keep a number and
+    /// no borrow, such as an interface to C. [`crate::Index::name_at`] is the way back.
+    ///
+    /// ```
+    /// # let index = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+    /// let name = index.lookup(symidx::Svma(0x401010))?.unwrap().name();
+    /// let place = name.packed_place().unwrap();
+    /// assert_eq!(index.name_at(place), Some(name));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn packed_place(&self) -> Option<PackedPlace> {
+        self.packed().map(|name| PackedPlace { at: name.at, skip: name.skip, len: name.len })
+    }
+
+    /// The name's place, where it is stored packed.
+    pub(crate) fn packed(&self) -> Option<PackedName<'a>> {
+        match self.stored {
+            Stored::Plain(_) => None,
+            Stored::Packed(name) => Some(name),
+        }
+    }
+
+    /// True for the same bytes in the same place.
+    pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        match (self.stored, other.stored) {
+            (Stored::Plain(a), Stored::Plain(b)) => a.as_ptr() == b.as_ptr() && a.len() == b.len(),
+            (Stored::Packed(a), Stored::Packed(b)) => a.is_same_place(&b),
+            _ => false,
+        }
+    }
+
+    /// The order of the bytes.
+    pub(crate) fn compare(&self, other: &Self) -> Ordering {
+        match (self.stored, other.stored) {
+            (Stored::Plain(a), Stored::Plain(b)) => a.cmp(b),
+            _ => self.pieces().flatten().cmp(other.pieces().flatten()),
+        }
+    }
+
+    /// The hash by which the name is found.
+    pub(crate) fn hash(&self) -> u32 {
+        match self.stored {
+            Stored::Plain(bytes) => name_hash(bytes),
+            Stored::Packed(name) => name_hash_of(name.len.into(), name.pieces()),
+        }
     }
 }
 
@@ -123,7 +239,7 @@ impl<'a> From<&'a [u8]> for Name<'a> {
     /// assert!(name == "main");
     /// ```
     fn from(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+        Self::plain(bytes)
     }
 }
 
@@ -136,19 +252,24 @@ impl fmt::Display for Name<'_> {
 impl fmt::Debug for Name<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"")?;
-        for chunk in self.bytes.utf8_chunks() {
-            fmt::Display::fmt(&chunk.valid().escape_debug(), f)?;
-            for byte in chunk.invalid() {
-                write!(f, "\\x{byte:02x}")?;
-            }
-        }
+        packed::texts(self.pieces(), |valid, invalid| {
+            fmt::Display::fmt(&valid.escape_debug(), f)?;
+            invalid.iter().try_for_each(|byte| write!(f, "\\x{byte:02x}"))
+        })?;
         f.write_str("\"")
     }
 }
 
 impl PartialEq for Name<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.bytes == other.bytes
+        match (other.as_bytes(), self.as_bytes()) {
+            (Some(bytes), _) => *self == *bytes,
+            (_, Some(bytes)) => *other == *bytes,
+            _ => {
+                self.is_same_place(other)
+                    || (self.len() == other.len() && self.compare(other) == Ordering::Equal)
+            }
+        }
     }
 }
 
@@ -156,45 +277,69 @@ impl Eq for Name<'_> {}
 
 impl PartialEq<[u8]> for Name<'_> {
     fn eq(&self, other: &[u8]) -> bool {
-        self.bytes == other
+        match self.stored {
+            Stored::Plain(bytes) => bytes == other,
+            Stored::Packed(name) => {
+                let mut rest = other;
+                usize::from(name.len) == other.len()
+                    && name.pieces().all(|piece| {
+                        let begins = rest.strip_prefix(piece);
+                        rest = begins.unwrap_or(&[]);
+                        begins.is_some()
+                    })
+            }
+        }
     }
 }
 
 impl<const N: usize> PartialEq<[u8; N]> for Name<'_> {
     fn eq(&self, other: &[u8; N]) -> bool {
-        self.bytes == other
+        *self == other[..]
     }
 }
 
 impl PartialEq<str> for Name<'_> {
     fn eq(&self, other: &str) -> bool {
-        self.bytes == other.as_bytes()
+        *self == *other.as_bytes()
     }
 }
 
 impl PartialEq<&str> for Name<'_> {
     fn eq(&self, other: &&str) -> bool {
-        self.bytes == other.as_bytes()
+        *self == *other.as_bytes()
     }
 }
 
 impl<'a> View<'a> {
+    /// The packed name at a place; `None` where names are plain or it lies outside.
+    pub(crate) fn name_at(&self, place: PackedPlace) -> Option<Name<'a>> {
+        let PackedPlace { at, skip, len } = place;
+        let inside = self.packed && index(at) < self.names.len();
+        let name = PackedName { section: self.names, at, skip, len };
+        inside.then_some(Name { stored: Stored::Packed(name) })
+    }
+
     /// The stored bytes of a name (I17), or `None` when they lie outside the
     /// names section. Reads memory only for names of 65535 bytes and more.
     #[inline]
-    pub(crate) fn stored_name(&self, name: u32, name_len: u16) -> Option<&'a [u8]> {
+    pub(crate) fn stored_name(&self, name: u32, name_len: u16) -> Option<Name<'a>> {
         let start = index(name).wrapping_shl(self.name_shift);
         if name_len == LONG_NAME {
             return self.long_name(start);
         }
+        if self.packed {
+            let name = PackedName { section: self.names, at: name, skip: 0, len: name_len };
+            let inside = start < self.names.len() || name_len == 0;
+            return inside.then_some(Name { stored: Stored::Packed(name) });
+        }
         // No sum of 32 bits, shifted by 8, and 16 bits wraps where it can be a place.
-        self.names.get(start..start.wrapping_add(usize::from(name_len)))
+        self.names.get(start..start.wrapping_add(usize::from(name_len))).map(Name::plain)
     }
 
     #[cold]
-    fn long_name(&self, start: usize) -> Option<&'a [u8]> {
+    fn long_name(&self, start: usize) -> Option<Name<'a>> {
         let (length, bytes) = self.names.get(start..)?.split_first_chunk::<4>()?;
-        bytes.get(..index(u32::from_le_bytes(*length)))
+        bytes.get(..index(u32::from_le_bytes(*length))).map(Name::plain)
     }
 
     /// How many name ids there are: records, then aliases, then names only.
@@ -233,7 +378,7 @@ impl<'a> View<'a> {
     }
 
     /// Stored name and attributes of a name id.
-    pub(crate) fn named(&self, id: u32) -> Result<(NameRef, &'a [u8], Attrs), Corrupt> {
+    pub(crate) fn named(&self, id: u32) -> Result<(NameRef, Name<'a>, Attrs), Corrupt> {
         let wrong = || Corrupt::entry(SectionId::NAME_ORDER, id);
         let name_ref = self.name_ref(id).ok_or_else(wrong)?;
         let (name, len, attrs) = match name_ref {
@@ -275,13 +420,27 @@ pub(crate) enum NameRef {
     NameOnly(usize),
 }
 
-/// Plain name and version of a stored name.
-pub(crate) fn split(stored: &[u8], attrs: Attrs) -> (&[u8], Option<&[u8]>, bool) {
-    if attrs.has(Attrs::VERSIONED) {
-        let (plain, version, default) = split_version(stored);
-        return (plain, Some(version), default);
+/// Plain name and version of a stored name, and whether that is the default one.
+#[inline]
+pub(crate) fn split(stored: Name<'_>, attrs: Attrs) -> (Name<'_>, Option<Name<'_>>, bool) {
+    match attrs.has(Attrs::VERSIONED) {
+        true => split_versioned(stored),
+        false => (stored, None, false),
     }
-    (stored, None, false)
+}
+
+fn split_versioned(stored: Name<'_>) -> (Name<'_>, Option<Name<'_>>, bool) {
+    match stored.stored {
+        Stored::Plain(bytes) => {
+            let (plain, version, default) = split_version(bytes);
+            (Name::plain(plain), Some(Name::plain(version)), default)
+        }
+        Stored::Packed(name) => {
+            let (plain, version, default) = packed::split_version(name);
+            let name = |name| Name { stored: Stored::Packed(name) };
+            (name(plain), Some(name(version)), default)
+        }
+    }
 }
 
 /// Walks the name ids whose plain name (or whole stored name) equals a wanted
@@ -326,8 +485,8 @@ impl<'a, 'q> Walk<'a, 'q> {
             }
             let (_, stored, attrs) = self.view.named(id.get())?;
             let equal = match self.whole {
-                true => attrs.has(Attrs::VERSIONED) && stored == self.wanted,
-                false => split(stored, attrs).0 == self.wanted,
+                true => attrs.has(Attrs::VERSIONED) && stored == *self.wanted,
+                false => split(stored, attrs).0 == *self.wanted,
             };
             if equal {
                 return Ok(Some(id.get()));

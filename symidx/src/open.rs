@@ -12,11 +12,12 @@ use zerocopy::little_endian::U32;
 use crate::error::{Invariant, OpenError, Violation};
 use crate::format::lines::{FileEntry, FunctionEntry, LineSpan};
 use crate::format::{
-    ADDRESSES_SECTION, ADDRESSES_SVMA, Alias, Display, ENCODING_PLAIN, ENTRY_REQUIRED, Header,
-    Identity, ImageSection, Large, MAGIC, MAX_SECTIONS, NONE, NameOnly, REGION_CODE, Record,
-    Region, SECTION_ALIGN, SectionEntry, SectionId, Segment, VERSION,
+    ADDRESSES_SECTION, ADDRESSES_SVMA, Alias, Display, ENCODING_PACKED, ENCODING_PLAIN,
+    ENTRY_REQUIRED, Header, Identity, ImageSection, Large, MAGIC, MAX_SECTIONS, NONE, NameOnly,
+    REGION_CODE, Record, Region, SECTION_ALIGN, SectionEntry, SectionId, Segment, VERSION,
 };
 use crate::lines::SpanLines;
+use crate::packed::Dictionary;
 
 /// A `u32` of the file as an index; on hosts where it does not fit, an index
 /// that no slice has.
@@ -77,6 +78,8 @@ pub(crate) struct View<'a> {
     pub(crate) display: &'a [Display],
     pub(crate) display_text: &'a [u8],
     pub(crate) name_shift: u32,
+    /// The names section has encoding [`ENCODING_PACKED`].
+    pub(crate) packed: bool,
     pub(crate) hot: Area<'a>,
     pub(crate) hot_lines: SpanLines<'a>,
 }
@@ -88,7 +91,7 @@ impl fmt::Debug for View<'_> {
 }
 
 impl<'a> View<'a> {
-    /// The view of `bytes`; checks I1 to I8 and I12, in this order.
+    /// The view of `bytes`; checks I1 to I8, I35 and I12, in this order.
     pub(crate) fn open(bytes: &'a [u8]) -> Result<Self, OpenError> {
         let (header, after) = open_header(bytes)?;
         let table = open_table(header, after, bytes.len())?;
@@ -122,6 +125,7 @@ impl<'a> View<'a> {
             display: typed(slice(SectionId::DISPLAY)),
             display_text: slice(SectionId::DISPLAY_TEXT),
             name_shift: header.name_shift.get(),
+            packed: open_packed(header, table, slice(SectionId::NAMES))?,
             hot: Area {
                 base: 0,
                 size: 0,
@@ -253,7 +257,7 @@ fn open_table<'a>(
         end = stop;
         let id = SectionId(entry.id.get());
         let required = entry.flags.get() & ENTRY_REQUIRED != 0;
-        let known = id.entry_size().is_some() && entry.encoding.get() == ENCODING_PLAIN;
+        let known = id.entry_size().is_some() && is_known(id, entry.encoding.get());
         if (required && !known) || entry.flags.get() & !ENTRY_REQUIRED != 0 {
             return Err(Violation::header(Invariant::SectionKnown, at));
         }
@@ -282,11 +286,30 @@ fn open_identity(bytes: &[u8]) -> Result<&Identity, Violation> {
     if fits { Ok(identity) } else { Err(wrong) }
 }
 
+/// True when names are packed; checks I35.
+fn open_packed(header: &Header, table: &[SectionEntry], names: &[u8]) -> Result<bool, Violation> {
+    let is_names = |entry: &&SectionEntry| entry.id.get() == SectionId::NAMES.0;
+    match table.iter().find(is_names).map(|entry| entry.encoding.get()) {
+        Some(ENCODING_PACKED) => {}
+        _ => return Ok(false),
+    }
+    let whole = Dictionary::read(names).is_some();
+    match whole && header.name_shift.get() == 0 {
+        true => Ok(true),
+        false => Err(Violation::entry(Invariant::DictionaryWhole, SectionId::NAMES, 0)),
+    }
+}
+
+/// True for the encodings of this version.
+fn is_known(id: SectionId, encoding: u32) -> bool {
+    encoding == ENCODING_PLAIN || (id == SectionId::NAMES && encoding == ENCODING_PACKED)
+}
+
 /// The bytes of a section with a known encoding; empty when there is none.
 fn section_bytes<'a>(bytes: &'a [u8], table: &[SectionEntry], id: SectionId) -> &'a [u8] {
     table
         .iter()
-        .find(|entry| entry.id.get() == id.0 && entry.encoding.get() == ENCODING_PLAIN)
+        .find(|entry| entry.id.get() == id.0 && is_known(id, entry.encoding.get()))
         .and_then(|entry| {
             let start = index64(entry.offset.get());
             bytes.get(start..start.checked_add(index64(entry.size.get()))?)

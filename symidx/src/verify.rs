@@ -3,17 +3,20 @@
 //! In: an open index. Out: nothing, or the first broken invariant with its
 //! place. Linear in the file's size, no heap, no recursion.
 
+use core::cmp::Ordering;
+
 use crate::error::{Invariant, Violation};
 use crate::format::{
     Attrs, CONTAINER_ELF, CONTAINER_JITDUMP, Header, IMAGE_64, IMAGE_BIG_ENDIAN, Kind, LARGE_SIZE,
     LONG_NAME, NONE, REGION_CODE, Region, SECTION_EXECUTE, SECTION_TLS, SECTION_WRITE,
-    SEGMENT_EXECUTE, SEGMENT_READ, SEGMENT_WRITE, SectionId, fingerprint, name_hash,
+    SEGMENT_EXECUTE, SEGMENT_READ, SEGMENT_WRITE, SectionId, fingerprint,
 };
 use crate::index::Index;
-use crate::names::split;
+use crate::names::{Name, split};
 use crate::open::{Area, View, index};
 
 mod lines;
+mod packed;
 
 impl Index<'_> {
     /// Checks every invariant of the format, hashes included (with feature
@@ -63,6 +66,7 @@ impl View<'_> {
     pub(crate) fn verify_structure(&self) -> Result<(), Violation> {
         self.verify_padding()?;
         self.verify_identity()?;
+        self.verify_dictionary()?;
         self.verify_regions()?;
         for region in 0..u32::try_from(self.regions.len()).unwrap_or(0) {
             let area = self.area(region).ok_or(Violation::entry(
@@ -80,7 +84,8 @@ impl View<'_> {
         self.verify_image_sections()?;
         self.verify_segments()?;
         self.verify_lines()?;
-        self.verify_display()
+        self.verify_display()?;
+        self.verify_packed_names()
     }
 
     /// I25, I26.
@@ -346,7 +351,7 @@ impl View<'_> {
     /// the same bytes are read again and again.
     fn verify_names_by_id(&self) -> Result<bool, Violation> {
         let positions = self.name_order.len();
-        let mut patience = self.names.len().saturating_add(positions.saturating_mul(64));
+        let mut patience = self.most_name_bytes().saturating_add(positions.saturating_mul(64));
         let mut names = 0usize;
         for id in 0..u32::try_from(self.name_ids()).unwrap_or(u32::MAX) {
             let at = || Violation::entry(Invariant::NameIndex, SectionId::NAME_ORDER, index(id));
@@ -388,15 +393,14 @@ impl View<'_> {
         let names = (0..u32::try_from(self.name_ids()).unwrap_or(u32::MAX))
             .filter(|&id| self.is_findable(id))
             .count();
-        let mut unread = self.names.len();
-        let mut before: Option<(&[u8], Attrs, u32, u32)> = None;
+        let mut unread = self.most_name_bytes();
+        let mut before: Option<(Name<'_>, Attrs, u32, u32)> = None;
         for (position, id) in self.name_order.iter().enumerate() {
             let id = id.get();
             let at = || Violation::entry(Invariant::NameIndex, SectionId::NAME_ORDER, position);
             let (_, stored, attrs) = self.named(id).map_err(|_| at())?;
             let same = before.filter(|(last, last_attrs, ..)| {
-                last.as_ptr() == stored.as_ptr()
-                    && last.len() == stored.len()
+                last.is_same_place(&stored)
                     && last_attrs.has(Attrs::VERSIONED) == attrs.has(Attrs::VERSIONED)
             });
             let hash = match same {
@@ -406,12 +410,10 @@ impl View<'_> {
                     unread = unread.checked_sub(stored.len()).ok_or_else(at)?;
                     let hash = hash_of(stored, attrs).ok_or_else(at)?;
                     if let Some((last, last_attrs, last_hash, _)) = before {
-                        let key = |stored, attrs| {
-                            let (plain, version, default) = split(stored, attrs);
-                            (plain, version.is_some() && !default, version)
-                        };
-                        let (last, this) = (key(last, last_attrs), key(stored, attrs));
-                        if (last_hash, last) >= (hash, this) {
+                        let order = last_hash
+                            .cmp(&hash)
+                            .then_with(|| compare((last, last_attrs), (stored, attrs)));
+                        if order.is_ge() {
                             return Err(at());
                         }
                     }
@@ -479,10 +481,23 @@ impl View<'_> {
 }
 
 /// The hash of a name; `None` when it claims a version and has none.
-fn hash_of(stored: &[u8], attrs: Attrs) -> Option<u32> {
+fn hash_of(stored: Name<'_>, attrs: Attrs) -> Option<u32> {
     let (plain, version, _) = split(stored, attrs);
     let versioned = version.is_none_or(|_| plain.len() < stored.len());
-    versioned.then(|| name_hash(plain))
+    versioned.then(|| plain.hash())
+}
+
+/// The order of names with one hash: by plain name, then the default version
+/// first, then by version.
+fn compare(a: (Name<'_>, Attrs), b: (Name<'_>, Attrs)) -> Ordering {
+    let ((a, a_version, a_default), (b, b_version, b_default)) = (split(a.0, a.1), split(b.0, b.1));
+    let other = |version: Option<Name<'_>>, default: bool| version.is_some() && !default;
+    a.compare(&b)
+        .then_with(|| other(a_version, a_default).cmp(&other(b_version, b_default)))
+        .then_with(|| match (a_version, b_version) {
+            (Some(a), Some(b)) => a.compare(&b),
+            (a, b) => a.is_some().cmp(&b.is_some()),
+        })
 }
 
 /// I15: bucket `b` names the first record at or after `b << shift`.

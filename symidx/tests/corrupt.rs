@@ -2,7 +2,7 @@
 //!
 //! Each file of `testdata/corrupt/` is `testdata/golden/rich.symidx` (for the
 //! promises about lines `lines.symidx`, for those about display names
-//! `display.symidx`) with one promise broken by the edit below and every hash made to fit again (except
+//! `display.symidx`, about packed names `packed.symidx`) with one promise broken by the edit below and every hash made to fit again (except
 //! where the hash is the promise). `SYMIDX_WRITE_CORRUPT=1` writes them.
 
 #![cfg(feature = "verify")]
@@ -20,8 +20,8 @@ use std::path::PathBuf;
 
 use symidx::format::lines::{FunctionEntry, LineSpan};
 use symidx::format::{
-    Alias, Attrs, Display, Header, Identity, ImageSection, Kind, Large, NONE, NameOnly, Record,
-    Region, SectionEntry, SectionId, Segment,
+    Alias, Attrs, CODE_HEX, Display, Header, Identity, ImageSection, Kind, Large, MAX_PHRASES,
+    NONE, NameOnly, PackedHead, Phrase, Record, Region, SectionEntry, SectionId, Segment,
 };
 use symidx::{Index, Invariant, OpenError, Violation};
 use zerocopy::FromBytes;
@@ -31,11 +31,13 @@ mod support;
 const GOOD: &[u8] = include_bytes!("../../testdata/golden/rich.symidx");
 const GOOD_LINES: &[u8] = include_bytes!("../../testdata/golden/lines.symidx");
 const SHOWN: &[u8] = include_bytes!("../../testdata/golden/display.symidx");
+const PACKED: &[u8] = include_bytes!("../../testdata/golden/packed.symidx");
 
 /// The file to damage: one that has what the invariant is about.
 fn good(invariant: Invariant) -> &'static [u8] {
     match invariant {
         Invariant::DisplayOrder | Invariant::DisplayTexts => SHOWN,
+        Invariant::DictionaryWhole | Invariant::PhraseShape | Invariant::PackedName => PACKED,
         Invariant::LineSpanShape
         | Invariant::WindowOrder
         | Invariant::WindowShape
@@ -224,6 +226,22 @@ fn break_it(invariant: Invariant, file: &mut File) {
             let at = file.at(S::DISPLAY, 0, offset_of!(Display, text));
             file.put32(at, NONE);
         }
+        // More phrases than the section has room for.
+        I::DictionaryWhole => {
+            let at = file.at(S::NAMES, 0, offset_of!(PackedHead, phrases));
+            file.put32(at, MAX_PHRASES);
+        }
+        I::PhraseShape => {
+            let at = file.at(S::NAMES, size_of::<PackedHead>(), offset_of!(Phrase, len));
+            file.edit(at, |[_]| [0]);
+        }
+        // A phrase that is not there, in the last name, which is a section's and not found
+        // by name.
+        I::PackedName => {
+            let (_, entry) = file.entry(S::NAMES);
+            let end = (entry.offset.get() + entry.size.get()) as usize;
+            file.edit(end - 2, |_: [u8; 2]| [CODE_HEX - 1, 0xff]);
+        }
         other => panic!("{other:?} has no damaged file: write one"),
     }
     if !matches!(invariant, I::HeaderComplete | I::SectionHash | I::FileHash) {
@@ -253,7 +271,7 @@ fn violation(bytes: &[u8]) -> Result<(), Violation> {
 
 #[test]
 fn the_good_file_is_good() {
-    for good in [GOOD, GOOD_LINES, SHOWN] {
+    for good in [GOOD, GOOD_LINES, SHOWN, PACKED] {
         assert_eq!(violation(good), Ok(()));
         let mut sealed = good.to_vec();
         support::reseal(&mut sealed);
@@ -289,7 +307,7 @@ fn each_file_breaks_exactly_its_invariant() {
         assert!(text.contains(invariant.number()) && text.contains(invariant.text()), "{text}");
         // What opening promises it checks by itself, the rest it leaves.
         let number: u32 = invariant.number()[1..].parse().unwrap();
-        let by_open = number <= 8 || number == 12;
+        let by_open = number <= 8 || number == 12 || number == 35;
         assert_eq!(Index::from_bytes(&bytes).is_err(), by_open, "{found}");
     }
 }

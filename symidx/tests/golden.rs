@@ -19,8 +19,8 @@ use symidx::{ImageSectionId, Index, Svma};
 
 mod support;
 
-const NAMES: [&str; 8] =
-    ["example", "rich", "libal", "relocatable", "macho", "kallsyms", "lines", "display"];
+const NAMES: [&str; 9] =
+    ["example", "rich", "libal", "relocatable", "macho", "kallsyms", "lines", "display", "packed"];
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
@@ -73,7 +73,7 @@ fn dump(index: &Index<'_>) -> String {
     writeln!(out, "\nnames by which each is found").unwrap();
     for found in index.names() {
         let m = found.unwrap();
-        let count = index.find(m.name().as_bytes().unwrap()).count();
+        let count = index.find(&support::bytes_of(m.name())).count();
         let kind = m.kind().as_str();
         write!(out, "  {:?} {:#x} {:#x} {kind}", m.stored_name(), m.address(), m.size()).unwrap();
         writeln!(out, "{} 1 of {count}", if m.is_alias() { " alias" } else { "" }).unwrap();

@@ -17,7 +17,7 @@ use symidx::Index;
 
 mod support;
 
-const FILES: [(&str, &[u8]); 8] = [
+const FILES: [(&str, &[u8]); 9] = [
     ("example", include_bytes!("../../testdata/golden/example.symidx")),
     ("rich", include_bytes!("../../testdata/golden/rich.symidx")),
     ("libal", include_bytes!("../../testdata/golden/libal.symidx")),
@@ -26,6 +26,7 @@ const FILES: [(&str, &[u8]); 8] = [
     ("kallsyms", include_bytes!("../../testdata/golden/kallsyms.symidx")),
     ("lines", include_bytes!("../../testdata/golden/lines.symidx")),
     ("display", include_bytes!("../../testdata/golden/display.symidx")),
+    ("packed", include_bytes!("../../testdata/golden/packed.symidx")),
 ];
 
 /// One damaged file may take this long in the slowest build on a busy machine.

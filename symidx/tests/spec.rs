@@ -16,7 +16,8 @@ use std::mem::offset_of;
 use symidx::format::lines::{self, FileEntry, FunctionEntry, LineSpan};
 use symidx::format::{
     Alias, Attrs, Binding, Display, DisplayPiece, Extent, Header, Identity, ImageSection, Kind,
-    Large, NameOnly, Record, Region, SectionEntry, SectionId, Segment, name_hash,
+    Large, NameOnly, PackedHead, Phrase, Record, Region, SectionEntry, SectionId, Segment,
+    name_hash,
 };
 use symidx::{Invariant, format};
 use zerocopy::FromBytes;
@@ -71,6 +72,8 @@ fn types() -> Vec<(&'static str, usize, Fields)> {
         fields!(NameOnly: value, size, section, name, name_len, attrs),
         fields!(Display: name, text, full_len, short_start, short_len, pieces),
         fields!(DisplayPiece: at, len),
+        fields!(PackedHead: phrases, text, plain),
+        fields!(Phrase: at, len),
         fields!(ImageSection: address, size, name, name_len, flags, number, region),
         fields!(LineSpan: base, size, lines, window_first, section, shift, reserved),
         fields!(FunctionEntry: name, name_len, file, line),
@@ -149,7 +152,7 @@ fn the_invariants_are_those_of_the_code() {
     assert_eq!(promised, known);
     for (i, (number, _, checked)) in written.iter().enumerate() {
         assert_eq!(*number, format!("I{}", i + 1));
-        let by_open = i < 8 || i == 11;
+        let by_open = i < 8 || i == 11 || i == 34;
         assert_eq!(checked.starts_with("open"), by_open, "{number}: {checked}");
         assert_eq!(checked.contains("verify"), !by_open || i == 7, "{number}: {checked}");
     }
@@ -292,6 +295,14 @@ fn the_numbers_in_the_text_are_those_of_the_code() {
             (lines::LINE_DECLARED, lines::MAX_FUNCTION_LINE) == (1 << 23, (1 << 23) - 1)
         }),
         ("bit 0: required", format::ENTRY_REQUIRED == 1),
+        ("0: as described for the id; 1: packed", {
+            (format::ENCODING_PLAIN, format::ENCODING_PACKED) == (0, 1)
+        }),
+        ("at most 32,384 phrases", format::MAX_PHRASES == 128 + 126 * 256),
+        ("| 0 to 127 |", format::ONE_BYTE_CODES == 128),
+        ("| 128 to 253 |", format::CODE_HEX == 254),
+        ("| 254 |", format::HEX_DIGITS == 16),
+        ("| 255 |", format::CODE_LITERAL == 255),
         ("0: keys are svmas; 1: keys are (image section, offset)", {
             (format::ADDRESSES_SVMA, format::ADDRESSES_SECTION) == (0, 1)
         }),

@@ -7,7 +7,7 @@
 use super::options::Options;
 use crate::frames::{FrameText, PathText};
 use crate::shown::Shown;
-use crate::text::{decimal, plain};
+use crate::text::{bytes_of, decimal, plain};
 
 /// Writes answers.
 #[derive(Debug)]
@@ -55,7 +55,10 @@ impl<'o> Writer<'o> {
             }
             if self.options.functions {
                 match frame.function.filter(|name| !name.is_empty()) {
-                    Some(name) => write(out, self.names.full(name, frame.display), self.careful),
+                    Some(name) => {
+                        let name = bytes_of(name);
+                        write(out, self.names.full(&name, frame.display), self.careful);
+                    }
                     None => out.extend_from_slice(b"??"),
                 }
                 out.extend_from_slice(if pretty { b" at " } else { b"\n" });
@@ -82,7 +85,7 @@ impl<'o> Writer<'o> {
         discriminator: u32,
     ) {
         match file {
-            Some(file) if self.options.basenames => write(out, file.base(), self.careful),
+            Some(file) if self.options.basenames => write(out, &file.base(), self.careful),
             Some(file) => {
                 let mut path = Vec::new();
                 file.write(&mut path);
@@ -115,19 +118,30 @@ fn write(out: &mut Vec<u8>, bytes: &[u8], careful: bool) {
 
 #[cfg(test)]
 mod tests {
+    use symidx::Name;
+
     use super::*;
 
+    fn name(bytes: &'static [u8]) -> Name<'static> {
+        Name::from(bytes)
+    }
+
     fn chain() -> [FrameText<'static>; 2] {
-        let file = Some(PathText { directory: b"/src", name: b"lib/a.c" });
+        let file = Some(PathText { directory: name(b"/src"), name: name(b"lib/a.c") });
         [
             FrameText {
-                function: Some(b"inner"),
+                function: Some(name(b"inner")),
                 file,
                 line: Some(2),
                 inlined: true,
                 ..FrameText::default()
             },
-            FrameText { function: Some(b"_Z5outerv"), file, line: Some(7), ..FrameText::default() },
+            FrameText {
+                function: Some(name(b"_Z5outerv")),
+                file,
+                line: Some(7),
+                ..FrameText::default()
+            },
         ]
     }
 
@@ -172,7 +186,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_said_in_two_ways() {
-        let bare = [FrameText { function: Some(b"f"), ..FrameText::default() }];
+        let bare = [FrameText { function: Some(name(b"f")), ..FrameText::default() }];
         assert_eq!(text("", &[]), "??:0\n");
         assert_eq!(text("af", &[]), "0x0000000000001174\n??\n??:0\n");
         assert_eq!(text("afp", &[]), "0x0000000000001174: ?? ??:0\n");

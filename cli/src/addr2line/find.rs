@@ -85,7 +85,7 @@ impl<'i> Finder<'i> {
         let part = memchr::memmem::Finder::new(part);
         let mut shown = Shown::new(true);
         let found = scan(self.index, |entry| {
-            Ok(part.find(bytes_of(entry.name())).is_some()
+            Ok(part.find(&bytes_of(entry.name())).is_some()
                 && shown.texts(entry)?.is_some_and(|texts| texts.full == name))
         })?;
         Ok(found.first().map_or(0, |found| found.address().wrapping_add(offset)))
@@ -147,9 +147,9 @@ impl<'i> Finder<'i> {
                 true => index.stated_function_in(section.id(), offset),
                 false => index.stated_function(address),
             }?
-            && is_another_name(symbol, bytes_of(stated))?
+            && is_another_name(symbol, &bytes_of(stated))?
         {
-            outermost.function = Some(bytes_of(stated));
+            outermost.function = Some(stated);
             outermost.display = index.display_name(stated).ok().flatten();
         }
         if !symbol.as_ref().is_some_and(is_function) {
@@ -160,13 +160,12 @@ impl<'i> Finder<'i> {
             let before = self.function_before(section, offset)?;
             let name = before.map(|function| function.name);
             let display = name.and_then(|name| index.display_name(name).ok().flatten());
-            let function = name.map(bytes_of);
-            match (frames.last_mut(), function) {
+            match (frames.last_mut(), name) {
                 (Some(outermost), _) if symbol.is_some() || outermost.function.is_none() => {
-                    (outermost.function, outermost.display) = (function, display);
+                    (outermost.function, outermost.display) = (name, display);
                 }
                 (None, Some(_)) => {
-                    frames.push(FrameText { function, display, ..FrameText::default() });
+                    frames.push(FrameText { function: name, display, ..FrameText::default() });
                 }
                 _ => {}
             }
@@ -229,12 +228,12 @@ fn is_function(symbol: &Symbol<'_>) -> bool {
 /// information has these, and GNU prints them.
 fn is_another_name(symbol: &Symbol<'_>, stated: &[u8]) -> Result<bool, Corrupt> {
     let name = bytes_of(symbol.name());
-    let of_piece = is_piece(name, stated);
-    if of_piece || name == stated {
+    let of_piece = is_piece(&name, stated);
+    if of_piece || *name == *stated {
         return Ok(of_piece);
     }
     for alias in symbol.aliases() {
-        if bytes_of(alias?.name()) == stated {
+        if alias?.name() == *stated {
             return Ok(true);
         }
     }

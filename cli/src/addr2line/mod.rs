@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ColorChoice;
-use symidx::Index;
+use symidx::{Index, Name};
 use symidx_indexer::input::nearest::{Binary, NearestFrame};
 use symidx_indexer::input::{self, elf};
 use symidx_indexer::model::Store;
@@ -330,8 +330,11 @@ impl Session<'_, '_> {
 /// A frame of a binary as the printers know it.
 fn text_of<'f>(frame: &'f NearestFrame<'_>) -> FrameText<'f> {
     FrameText {
-        function: frame.function,
-        file: frame.file.as_deref().map(|name| PathText { directory: b"", name }),
+        function: frame.function.map(Name::from),
+        file: frame
+            .file
+            .as_deref()
+            .map(|name| PathText { directory: Name::from(&b""[..]), name: Name::from(name) }),
         line: Some(frame.line).filter(|&line| line != 0),
         ..FrameText::default()
     }

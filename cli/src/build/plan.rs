@@ -178,6 +178,7 @@ impl Job {
                 code_only: args.code_only,
                 names_only: args.names_only,
                 demangle: args.demangle,
+                pack_names: args.pack_names,
                 no_columns: args.no_columns,
                 force: args.force,
                 allow_empty: args.allow_empty,

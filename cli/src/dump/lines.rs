@@ -3,12 +3,14 @@
 //! In: an index. Out: text or JSON lines, in order of section and address, with
 //! linkage names. Neighbours that print the same may still be two rows.
 
+use std::borrow::Cow;
+
 use symidx::{Corrupt, Index, LineRow, Svma};
 
 use crate::failure::Failure;
 use crate::frames::{Chain, FrameText, Want};
 use crate::output::Output;
-use crate::text::{Hex, Object, Value as _, bytes_of, decimal, hex, plain};
+use crate::text::{Hex, Object, UNKNOWN, Value as _, bytes_of, decimal, hex, plain};
 
 /// Prints every row; `broken` makes an error of damage.
 pub(super) fn dump(
@@ -45,7 +47,7 @@ fn chain<'i>(index: &'i Index<'_>, row: &LineRow) -> Result<Chain<'i>, Corrupt> 
 
 /// The name of every section of a relocatable file, by [`symidx::ImageSectionId`]: there
 /// may be as many of them as functions, so none is looked for row by row.
-fn sections<'i>(index: &'i Index<'_>) -> Result<Vec<&'i [u8]>, Corrupt> {
+fn sections<'i>(index: &'i Index<'_>) -> Result<Vec<Cow<'i, [u8]>>, Corrupt> {
     if !index.is_relocatable() {
         return Ok(Vec::new());
     }
@@ -53,8 +55,8 @@ fn sections<'i>(index: &'i Index<'_>) -> Result<Vec<&'i [u8]>, Corrupt> {
 }
 
 /// The name of the section that a row's address is an offset in.
-fn section<'i>(names: &[&'i [u8]], row: &LineRow) -> Option<&'i [u8]> {
-    names.get(usize::try_from(row.section?.0).ok()?).copied()
+fn section<'n>(names: &'n [Cow<'_, [u8]>], row: &LineRow) -> Option<&'n [u8]> {
+    names.get(usize::try_from(row.section?.0).ok()?).map(|name| &**name)
 }
 
 /// `0x401174 6 inner at a.c:2:75`, and below it, indented, what it was inlined into.
@@ -68,7 +70,7 @@ fn row_text(out: &mut Vec<u8>, row: &LineRow, section: Option<&[u8]>, frames: &[
     decimal(out, row.size);
     for (i, frame) in frames.iter().enumerate() {
         out.extend_from_slice(if i == 0 { b" " } else { b"  (inlined by) " });
-        plain(out, frame.function.unwrap_or(b"??"));
+        plain(out, &frame.function.map_or(UNKNOWN, bytes_of));
         out.extend_from_slice(b" at ");
         match frame.file {
             Some(file) => {
@@ -98,7 +100,7 @@ fn row_json(out: &mut Vec<u8>, row: &LineRow, section: Option<&[u8]>, frames: &[
         }
         let mut entry = Object::new(out);
         match frame.function {
-            Some(function) => drop(entry.name("function", function)),
+            Some(function) => drop(entry.name("function", &bytes_of(function))),
             None => drop(entry.field("function", None::<u64>)),
         }
         let path = frame.file.map(|file| {

@@ -10,6 +10,8 @@ use symidx::{Frames, Index};
 use symidx_perf::{Answer, DsoId, DsoKind, Located, Names, Place, Session, Spelling};
 use symidx_pprof::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
 
+use crate::text::bytes_of;
+
 /// Bytes of address space for each file.
 const STRETCH: u64 = 1 << 36;
 
@@ -110,7 +112,8 @@ impl Collector {
                 Answer::Symbol(symbol, index, svma, versions) => {
                     let mut name = Vec::new();
                     self.spelling.symbol(&symbol, index, versions, &mut name);
-                    let system = symbol.name().as_bytes().unwrap_or(&[]);
+                    let system = bytes_of(symbol.name());
+                    let system = &*system;
                     location.is_folded = symbol.is_folded();
                     let frames = index.frames(svma).ok();
                     if !frames.as_ref().is_some_and(knows_lines) {
@@ -153,8 +156,8 @@ impl Collector {
                 Some(function) => {
                     let mut shown = Vec::new();
                     self.spelling.name(function, index, &mut shown);
-                    let system = function.as_bytes().unwrap_or(&[]);
-                    lines.push(self.line(&shown, system, file.as_bytes(), line, column));
+                    let system = bytes_of(function);
+                    lines.push(self.line(&shown, &system, file.as_bytes(), line, column));
                 }
                 None => lines.push(self.line(name, system, file.as_bytes(), line, column)),
             }

@@ -100,7 +100,9 @@ pub fn add_display_names(plan: &mut Plan<'_>, report: &mut Report) -> Result<(),
     place_buckets(plan)
 }
 
-fn place_buckets(plan: &mut Plan<'_>) -> Result<(), LayoutError> {
+/// Fills the buckets of the display names anew.
+pub(super) fn place_buckets(plan: &mut Plan<'_>) -> Result<(), LayoutError> {
+    plan.display_buckets.clear();
     let end = count32(plan.display.len())?;
     if end == 0 {
         return Ok(());

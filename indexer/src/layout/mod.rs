@@ -23,10 +23,12 @@ use crate::normalise::{Extent, Normalised, Owner};
 
 mod display;
 mod name_index;
+mod pack;
 mod regions;
 
 pub use display::add_display_names;
 pub(crate) use name_index::NamePool;
+pub use pack::pack_names;
 
 /// Finished tables and the names' storage order.
 ///
@@ -77,6 +79,20 @@ pub struct Plan<'data> {
     pub functions: u64,
 }
 
+impl Plan<'_> {
+    /// True when its names are packed: see [`pack_names`].
+    ///
+    /// ```
+    /// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
+    /// assert!(!plan.is_packed()); // plain, unless asked for
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        self.names.packed.is_some()
+    }
+}
+
 /// Why a plan cannot be made: something outgrew the format.
 ///
 /// ```
@@ -92,6 +108,8 @@ pub enum LayoutError {
     TooManyNames,
     /// Names of more than 1 TiB.
     NamesTooLarge,
+    /// Packed names of more than 4 GiB.
+    PackedNamesTooLarge,
 }
 
 impl std::fmt::Display for LayoutError {
@@ -99,6 +117,11 @@ impl std::fmt::Display for LayoutError {
         f.write_str(match self {
             Self::TooManyNames => "expected fewer than 4,294,967,294 names, found more",
             Self::NamesTooLarge => "expected at most 1 TiB of names, found more",
+            Self::PackedNamesTooLarge => {
+                return f.write_str(
+                    "expected at most 4 GiB of packed names, found more; build without --pack-names",
+                );
+            }
         })?;
         f.write_str("; index the parts of this input one by one")
     }

@@ -54,6 +54,13 @@ impl<'data> StoredName<'data> {
         self.plain.len().saturating_add(self.separator().len()).saturating_add(self.version.len())
     }
 
+    /// Appends its bytes.
+    pub(crate) fn append_to(&self, bytes: &mut Vec<u8>) {
+        for part in [self.plain, self.separator(), self.version] {
+            bytes.extend_from_slice(part);
+        }
+    }
+
     /// True when the length does not fit beside the name's reference and is
     /// stored in front of its bytes.
     #[must_use]
@@ -84,6 +91,8 @@ pub(crate) struct NamePool<'data> {
     pub(crate) shift: u32,
     /// Bytes of the names section.
     pub(crate) size: u64,
+    /// The bytes of that section where they are packed.
+    pub(crate) packed: Option<Vec<u8>>,
 }
 
 impl<'data> NamePool<'data> {
@@ -97,6 +106,26 @@ impl<'data> NamePool<'data> {
         self.order.push(number);
         let short = u16::try_from(name.len()).unwrap_or(LONG_NAME);
         (start >> self.shift, short)
+    }
+
+    /// Takes the bytes of a packed section in place of plain names.
+    pub(super) fn pack(&mut self, section: Vec<u8>) {
+        self.size = u64::try_from(section.len()).unwrap_or(u64::MAX);
+        self.shift = 0;
+        self.packed = Some(section);
+    }
+
+    /// Appends a name that no symbol has.
+    #[cfg(test)]
+    pub(super) fn push_other(&mut self, name: &'data [u8]) {
+        let number = u32::try_from(self.others.len()).unwrap_or(u32::MAX);
+        self.push(number, &StoredName::unversioned(name));
+        self.others.push(Cow::Borrowed(name));
+    }
+
+    /// How many names there are.
+    pub(super) fn len(&self) -> usize {
+        self.order.len()
     }
 
     /// Takes over the symbols that its numbers mean.

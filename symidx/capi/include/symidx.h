@@ -564,6 +564,34 @@ typedef struct symidx_text {
 } symidx_text;
 
 /**
+ * A name of an index whose names are packed (`symidx build --pack-names`): such a
+ * name has no bytes to point to, so its symidx_text has no data, and
+ * symidx_packed_name writes it. `length` is 0 where there is none.
+ *
+ * ```c
+ * symidx_index *packed;
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * symidx_open_read("packed.symidx", &packed, NULL, 0);
+ * symidx_lookup(packed, 0x401000, &symbol);
+ * assert(symbol.name.data == NULL && symbol.packed_name.length == strlen("main"));
+ * ```
+ */
+typedef struct symidx_packed {
+  /**
+   * Where it is in the index.
+   */
+  uint32_t at;
+  /**
+   * Bytes of the stored name in front of it.
+   */
+  uint16_t skip;
+  /**
+   * Bytes of the name.
+   */
+  uint16_t length;
+} symidx_packed;
+
+/**
  * A symbol, as the answer to an address.
  *
  * ```c
@@ -639,6 +667,18 @@ typedef struct symidx_symbol {
    * The index the texts point into.
    */
   const struct symidx_index *index;
+  /**
+   * The name, where the index has packed ones.
+   */
+  struct symidx_packed packed_name;
+  /**
+   * The version, likewise.
+   */
+  struct symidx_packed packed_version;
+  /**
+   * The kernel module, likewise.
+   */
+  struct symidx_packed packed_kernel_module;
 } symidx_symbol;
 
 /**
@@ -694,6 +734,22 @@ typedef struct symidx_match {
    * The kernel module it belongs to.
    */
   struct symidx_text kernel_module;
+  /**
+   * The name, where the index has packed ones.
+   */
+  struct symidx_packed packed_name;
+  /**
+   * The version, likewise.
+   */
+  struct symidx_packed packed_version;
+  /**
+   * The section, likewise.
+   */
+  struct symidx_packed packed_section;
+  /**
+   * The kernel module, likewise.
+   */
+  struct symidx_packed packed_kernel_module;
 } symidx_match;
 
 /**
@@ -759,6 +815,26 @@ typedef struct symidx_frame {
    * The index the texts point into.
    */
   const struct symidx_index *index;
+  /**
+   * The function, where the index has packed names.
+   */
+  struct symidx_packed packed_function;
+  /**
+   * The directory, likewise.
+   */
+  struct symidx_packed packed_directory;
+  /**
+   * The source file, likewise.
+   */
+  struct symidx_packed packed_file;
+  /**
+   * The directory of the file that declares the function, likewise.
+   */
+  struct symidx_packed packed_declared_directory;
+  /**
+   * The file that declares the function, likewise.
+   */
+  struct symidx_packed packed_declared_file;
 } symidx_frame;
 
 /**
@@ -2001,6 +2077,59 @@ symidx_status symidx_display_name(const struct symidx_index *index,
                                   char *buffer,
                                   size_t capacity,
                                   size_t *length);
+
+/**
+ * Writes a packed name as it is stored: `name` is of a symbol, frame or match of this
+ * index. SYMIDX_NONE, and an empty text, for one of length 0; `capacity`, `length` and
+ * SYMIDX_CUT as in symidx_display_name.
+ *
+ * ```c
+ * symidx_index *packed;
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * char name[256];
+ * symidx_open_read("packed.symidx", &packed, NULL, 0);
+ * symidx_lookup(packed, 0x401010, &symbol);
+ * symidx_packed_name(packed, symbol.packed_name, name, sizeof name, NULL);
+ * printf("%s\n", name); // prints _ZN5space6Longer5Names6methodEi
+ * ```
+ *
+ * Threads: any. Signals: yes. Lifetime: a copy.
+ *
+ * # Safety
+ * The index is open; `buffer` points to `capacity` bytes; `length` to a variable.
+ */
+symidx_status symidx_packed_name(const struct symidx_index *index,
+                                 struct symidx_packed name,
+                                 char *buffer,
+                                 size_t capacity,
+                                 size_t *length);
+
+/**
+ * Writes a packed name as people read it: symidx_display_name for a name without bytes
+ * to point to. SYMIDX_NONE, and an empty text, for one of length 0.
+ *
+ * ```c
+ * symidx_index *packed;
+ * symidx_symbol symbol = {.size = sizeof symbol};
+ * char name[256];
+ * symidx_open_read("packed.symidx", &packed, NULL, 0);
+ * symidx_lookup(packed, 0x401010, &symbol);
+ * symidx_packed_display(packed, symbol.packed_name, SYMIDX_DISPLAY_SHORT, name, sizeof name, NULL);
+ * printf("%s\n", name); // prints space::Longer::Names::method
+ * ```
+ *
+ * Threads: any. Signals: yes, with 160 KiB of stack left: the name is put together there.
+ * Lifetime: a copy.
+ *
+ * # Safety
+ * As symidx_packed_name.
+ */
+symidx_status symidx_packed_display(const struct symidx_index *index,
+                                    struct symidx_packed name,
+                                    uint32_t flags,
+                                    char *buffer,
+                                    size_t capacity,
+                                    size_t *length);
 
 /**
  * Writes the path of a frame's source file: directory and file, joined. SYMIDX_NONE,

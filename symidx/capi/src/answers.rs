@@ -30,6 +30,18 @@ fn optional(of: Option<Name<'_>>) -> symidx_text {
     of.map_or(NO_TEXT, name)
 }
 
+/// No packed name.
+const NOT_PACKED: symidx_packed = symidx_packed { at: 0, skip: 0, length: 0 };
+
+/// The place of a name that has no bytes to point to.
+fn packed(of: Option<Name<'_>>) -> symidx_packed {
+    of.and_then(|name| name.packed_place()).map_or(NOT_PACKED, |place| symidx_packed {
+        at: place.at,
+        skip: place.skip,
+        length: place.len,
+    })
+}
+
 fn flag(is: bool, flag: u32) -> u32 {
     if is { flag } else { 0 }
 }
@@ -88,6 +100,9 @@ impl symidx_symbol {
             version: NO_TEXT,
             kernel_module: NO_TEXT,
             index: ptr::null(),
+            packed_name: NOT_PACKED,
+            packed_version: NOT_PACKED,
+            packed_kernel_module: NOT_PACKED,
         }
     }
 
@@ -110,6 +125,9 @@ impl symidx_symbol {
             version: optional(symbol.version()),
             kernel_module: optional(kernel_module),
             index: symidx_index::of(index),
+            packed_name: packed(Some(symbol.name())),
+            packed_version: packed(symbol.version()),
+            packed_kernel_module: packed(kernel_module),
             ..Self::none(symidx_status::SYMIDX_OK, address)
         }
     }
@@ -125,6 +143,8 @@ impl symidx_frame {
         // Damage there costs only the declaration.
         let (declared, declared_line) = frame.declared().unwrap_or((None, None));
         let (declared_directory, declared_file) = file(declared);
+        let directory_of = |file: Option<SourceFile<'_>>| packed(file.map(|file| file.directory()));
+        let file_of = |file: Option<SourceFile<'_>>| packed(file.map(|file| file.name()));
         Self {
             size: 0,
             flags: flag(frame.is_inlined(), SYMIDX_FRAME_INLINED),
@@ -138,6 +158,11 @@ impl symidx_frame {
             declared_line: declared_line.unwrap_or(0),
             reserved: 0,
             index: symidx_index::of(index),
+            packed_function: packed(frame.function()),
+            packed_directory: directory_of(frame.file()),
+            packed_file: file_of(frame.file()),
+            packed_declared_directory: directory_of(declared),
+            packed_declared_file: file_of(declared),
         }
     }
 }
@@ -145,6 +170,8 @@ impl symidx_frame {
 impl symidx_match {
     pub(crate) fn of(found: &Match<'_>) -> Result<Self, Corrupt> {
         let version = found.version();
+        let section = found.section()?.map(|section| section.name());
+        let kernel_module = found.module()?;
         Ok(Self {
             size: 0,
             flags: flag(found.is_part(), SYMIDX_SYMBOL_PART)
@@ -157,8 +184,12 @@ impl symidx_match {
             length: found.size(),
             name: name(found.name()),
             version: optional(version.map(|(version, _)| version)),
-            section: optional(found.section()?.map(|section| section.name())),
-            kernel_module: optional(found.module()?),
+            section: optional(section),
+            kernel_module: optional(kernel_module),
+            packed_name: packed(Some(found.name())),
+            packed_version: packed(version.map(|(version, _)| version)),
+            packed_section: packed(section),
+            packed_kernel_module: packed(kernel_module),
         })
     }
 }

@@ -26,6 +26,28 @@ pub struct symidx_text {
     pub length: usize,
 }
 
+/// A name of an index whose names are packed (`symidx build --pack-names`): such a
+/// name has no bytes to point to, so its symidx_text has no data, and
+/// symidx_packed_name writes it. `length` is 0 where there is none.
+///
+/// ```c
+/// symidx_index *packed;
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// symidx_open_read("packed.symidx", &packed, NULL, 0);
+/// symidx_lookup(packed, 0x401000, &symbol);
+/// assert(symbol.name.data == NULL && symbol.packed_name.length == strlen("main"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct symidx_packed {
+    /// Where it is in the index.
+    pub at: u32,
+    /// Bytes of the stored name in front of it.
+    pub skip: u16,
+    /// Bytes of the name.
+    pub length: u16,
+}
+
 /// What a symbol is.
 ///
 /// ```c
@@ -151,6 +173,12 @@ pub struct symidx_symbol {
     pub kernel_module: symidx_text,
     /// The index the texts point into.
     pub index: *const symidx_index,
+    /// The name, where the index has packed ones.
+    pub packed_name: symidx_packed,
+    /// The version, likewise.
+    pub packed_version: symidx_packed,
+    /// The kernel module, likewise.
+    pub packed_kernel_module: symidx_packed,
 }
 
 /// The function was inlined into that of the next frame.
@@ -195,6 +223,16 @@ pub struct symidx_frame {
     pub reserved: u32,
     /// The index the texts point into.
     pub index: *const symidx_index,
+    /// The function, where the index has packed names.
+    pub packed_function: symidx_packed,
+    /// The directory, likewise.
+    pub packed_directory: symidx_packed,
+    /// The source file, likewise.
+    pub packed_file: symidx_packed,
+    /// The directory of the file that declares the function, likewise.
+    pub packed_declared_directory: symidx_packed,
+    /// The file that declares the function, likewise.
+    pub packed_declared_file: symidx_packed,
 }
 
 /// One way a name is defined.
@@ -230,6 +268,14 @@ pub struct symidx_match {
     pub section: symidx_text,
     /// The kernel module it belongs to.
     pub kernel_module: symidx_text,
+    /// The name, where the index has packed ones.
+    pub packed_name: symidx_packed,
+    /// The version, likewise.
+    pub packed_version: symidx_packed,
+    /// The section, likewise.
+    pub packed_section: symidx_packed,
+    /// The kernel module, likewise.
+    pub packed_kernel_module: symidx_packed,
 }
 
 /// How a build is told from others.

@@ -31,12 +31,15 @@ macro_rules! layout {
 fn layouts() -> Vec<Layout> {
     vec![
         layout!(symidx_text, data length),
+        layout!(symidx_packed, at skip length),
         layout!(symidx_symbol, size status flags kind binding extent id module address start
-            length offset name version kernel_module index),
+            length offset name version kernel_module index packed_name packed_version
+            packed_kernel_module),
         layout!(symidx_frame, size flags line column function directory file
-            declared_directory declared_file declared_line reserved index),
+            declared_directory declared_file declared_line reserved index packed_function
+            packed_directory packed_file packed_declared_directory packed_declared_file),
         layout!(symidx_match, size flags kind binding address length name version section
-            kernel_module),
+            kernel_module packed_name packed_version packed_section packed_kernel_module),
         layout!(symidx_identity, size flags id_kind id_length id input_hash input_bytes
             index_bytes symbols aliases),
         layout!(symidx_module, size kind start end inode path file id id_length),
@@ -53,12 +56,17 @@ fn layouts() -> Vec<Layout> {
 #[cfg(target_pointer_width = "64")]
 const PINNED: &str = "\
 symidx_text 16: data 0, length 8
-symidx_symbol 120: size 0, status 4, flags 8, kind 12, binding 16, extent 20, id 24, module 28, \
-address 32, start 40, length 48, offset 56, name 64, version 80, kernel_module 96, index 112
-symidx_frame 112: size 0, flags 4, line 8, column 12, function 16, directory 32, file 48, \
-declared_directory 64, declared_file 80, declared_line 96, reserved 100, index 104
-symidx_match 96: size 0, flags 4, kind 8, binding 12, address 16, length 24, name 32, version 48, \
-section 64, kernel_module 80
+symidx_packed 8: at 0, skip 4, length 6
+symidx_symbol 144: size 0, status 4, flags 8, kind 12, binding 16, extent 20, id 24, module 28, \
+address 32, start 40, length 48, offset 56, name 64, version 80, kernel_module 96, index 112, packed_name 120, \
+packed_version 128, packed_kernel_module 136
+symidx_frame 152: size 0, flags 4, line 8, column 12, function 16, directory 32, file 48, \
+declared_directory 64, declared_file 80, declared_line 96, reserved 100, index 104, \
+packed_function 112, packed_directory 120, packed_file 128, packed_declared_directory 136, \
+packed_declared_file 144
+symidx_match 128: size 0, flags 4, kind 8, binding 12, address 16, length 24, name 32, version 48, \
+section 64, kernel_module 80, packed_name 96, packed_version 104, packed_section 112, \
+packed_kernel_module 120
 symidx_identity 136: size 0, flags 4, id_kind 8, id_length 12, id 16, input_hash 80, \
 input_bytes 112, index_bytes 120, symbols 128, aliases 132
 symidx_module 80: size 0, kind 4, start 8, end 16, inode 24, path 32, file 48, id 64, id_length 72

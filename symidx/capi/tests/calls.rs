@@ -62,6 +62,30 @@ fn bytes_of<'a>(text: symidx_text) -> Option<&'a [u8]> {
         .then(|| unsafe { std::slice::from_raw_parts(text.data.cast(), text.length) })
 }
 
+/// A name as the interface has it is the library's: its bytes, or a place from which they
+/// are written.
+fn same_name(
+    index: *const symidx_index,
+    text: symidx_text,
+    place: symidx_packed,
+    expected: Option<symidx::Name<'_>>,
+) {
+    assert_eq!(bytes_of(text), expected.and_then(|name| name.as_bytes()));
+    let packed = expected.filter(|name| name.as_bytes().is_none());
+    let (mut written, mut length) = ([b'!'; 400], 99);
+    let status = unsafe {
+        let buffer = written.as_mut_ptr().cast();
+        symidx_packed_name(index.as_ref(), place, buffer, written.len(), &mut length)
+    };
+    let Some(packed) = packed else {
+        assert_eq!(place.length, 0);
+        assert!(index.is_null() || (status, length, written[0]) == (S::SYMIDX_NONE, 0, 0));
+        return;
+    };
+    assert_eq!((status, length), (S::SYMIDX_OK, packed.len()));
+    assert!(packed == written[..length] && written[length] == 0);
+}
+
 /// An index opened through the interface.
 struct Opened(*mut symidx_index);
 
@@ -98,12 +122,12 @@ fn same_symbol(found: &symidx_symbol, expected: Option<symidx::Symbol<'_>>, addr
     let Some(expected) = expected else {
         assert_eq!(found.status, S::SYMIDX_GAP);
         assert!(bytes_of(found.name).is_none() && found.index.is_null());
+        assert_eq!((found.packed_name.length, found.packed_version.length), (0, 0));
         return;
     };
     assert_eq!(found.status, S::SYMIDX_OK);
-    assert_eq!(bytes_of(found.name), expected.name().as_bytes());
-    let version = expected.version().map(|version| version.as_bytes().unwrap());
-    assert_eq!(bytes_of(found.version), version);
+    same_name(found.index, found.name, found.packed_name, Some(expected.name()));
+    same_name(found.index, found.version, found.packed_version, expected.version());
     assert_eq!(
         (found.start, found.length, found.offset, found.id),
         (expected.start().0, expected.size(), expected.offset(), expected.id())
@@ -114,8 +138,8 @@ fn same_symbol(found: &symidx_symbol, expected: Option<symidx::Symbol<'_>>, addr
     assert_eq!(found.flags & SYMIDX_SYMBOL_FOLDED != 0, expected.is_folded());
     assert_eq!(found.flags & SYMIDX_SYMBOL_PART != 0, expected.is_part());
     assert_eq!(found.flags & SYMIDX_SYMBOL_DWARF != 0, expected.is_dwarf());
-    let module = expected.module().unwrap().map(|module| module.as_bytes().unwrap());
-    assert_eq!(bytes_of(found.kernel_module), module);
+    let module = expected.module().unwrap();
+    same_name(found.index, found.kernel_module, found.packed_kernel_module, module);
     assert!(!found.index.is_null());
 }
 
@@ -151,7 +175,8 @@ fn lookups_answer_as_the_library() {
         }
         for section in index.sections() {
             let section = section.unwrap();
-            let name = section.name().as_bytes().unwrap();
+            let name = &*section.name().to_string();
+            let name = name.as_bytes();
             // Of several sections with one name, the first is meant.
             let first = index.section_by_name(name).unwrap().unwrap();
             if name.is_empty() || first.id() != section.id() {
@@ -175,26 +200,27 @@ fn lookups_answer_as_the_library() {
 }
 
 fn same_frame(found: &symidx_frame, expected: &symidx::Frame<'_>) {
-    let file = |of: Option<symidx::SourceFile<'_>>| {
-        of.map(|file| {
-            let part = |name: symidx::Name<'_>| name.as_bytes().unwrap().to_vec();
-            (part(file.directory()), part(file.name()))
-        })
-    };
-    let pair = |directory: symidx_text, name: symidx_text| {
-        Some((bytes_of(directory)?.to_vec(), bytes_of(name)?.to_vec()))
-    };
-    let function = expected.function().map(|name| name.as_bytes().unwrap());
-    assert_eq!(bytes_of(found.function), function);
-    assert_eq!(pair(found.directory, found.file), file(expected.file()));
+    let index = found.index;
+    same_name(index, found.function, found.packed_function, expected.function());
+    let file = expected.file();
+    same_name(index, found.directory, found.packed_directory, file.map(|file| file.directory()));
+    same_name(index, found.file, found.packed_file, file.map(|file| file.name()));
     let (declared, line) = expected.declared().unwrap();
-    assert_eq!(pair(found.declared_directory, found.declared_file), file(declared));
+    let (directory, name) =
+        (declared.map(|file| file.directory()), declared.map(|file| file.name()));
+    let place = found.packed_declared_directory;
+    same_name(index, found.declared_directory, place, directory);
+    same_name(index, found.declared_file, found.packed_declared_file, name);
     assert_eq!(found.declared_line, line.unwrap_or(0));
     assert_eq!(
         (found.line, found.column),
         (expected.line().unwrap_or(0), expected.column().unwrap_or(0))
     );
     assert_eq!(found.flags & SYMIDX_FRAME_INLINED != 0, expected.is_inlined());
+    if expected.file().is_some() && found.file.data.is_null() {
+        // Packed: its parts are written first, and were compared.
+        return;
+    }
     let mut joined = [b'!'; 200];
     let mut length = 0;
     let status = unsafe {
@@ -213,7 +239,7 @@ fn same_frame(found: &symidx_frame, expected: &symidx::Frame<'_>) {
 #[test]
 fn frames_answer_as_the_library() {
     let mut inlined = 0;
-    for name in ["lines.symidx", "display.symidx", "example.symidx"] {
+    for name in ["lines.symidx", "display.symidx", "example.symidx", "packed.symidx"] {
         let (index, opened) = (Index::read(golden(name)).unwrap(), Opened::read(&golden(name)));
         let mut addresses = interesting(&index);
         let base = index.image_base().unwrap().0;
@@ -341,7 +367,7 @@ fn names_are_found_as_the_library_finds_them() {
         let (index, opened) = (Index::read(&path).unwrap(), Opened::read(&path));
         let names: Vec<Vec<u8>> = index
             .names()
-            .map(|found| found.unwrap().name().as_bytes().unwrap().to_vec())
+            .map(|found| found.unwrap().name().pieces().collect::<Vec<_>>().concat())
             .filter(|name| !name.is_empty())
             .collect();
         for name in names.iter().take(500) {
@@ -354,17 +380,16 @@ fn names_are_found_as_the_library_finds_them() {
             };
             assert_eq!((status, count), (S::SYMIDX_OK, expected.len()));
             for (found, expected) in matches.iter().zip(&expected) {
-                assert_eq!(bytes_of(found.name), expected.name().as_bytes());
+                same_name(opened.0, found.name, found.packed_name, Some(expected.name()));
                 assert_eq!((found.address, found.length), (expected.address(), expected.size()));
                 assert_eq!(found.kind, symidx_kind::from(expected.kind()));
                 let section = expected.section().unwrap().map(|section| section.name());
-                let section = section.map(|name| name.as_bytes().unwrap());
-                assert_eq!(bytes_of(found.section), section);
+                same_name(opened.0, found.section, found.packed_section, section);
                 let version = expected.version();
                 let default = version.is_some_and(|(_, default)| default);
                 assert_eq!(found.flags & SYMIDX_SYMBOL_DEFAULT_VERSION != 0, default);
-                let version = version.map(|(version, _)| version.as_bytes().unwrap());
-                assert_eq!(bytes_of(found.version), version);
+                let version = version.map(|(version, _)| version);
+                same_name(opened.0, found.version, found.packed_version, version);
                 assert_eq!(found.flags & SYMIDX_SYMBOL_ALIAS != 0, expected.is_alias());
                 assert_eq!(found.flags & SYMIDX_SYMBOL_NAME_ONLY != 0, expected.is_name_only());
             }
@@ -434,6 +459,56 @@ fn displayed(index: Option<&symidx_index>, name: &[u8], flags: u32) -> String {
         assert!(cut[capacity..].iter().all(|&byte| byte == b'!'));
     }
     String::from_utf8(buffer[..length].to_vec()).unwrap()
+}
+
+/// What is shown for a packed name is what is shown for the same name stored plain.
+#[test]
+fn packed_names_are_shown_for_people() {
+    let plain = Opened::read(&golden("display.symidx"));
+    let packed = Opened::read(&golden("packed.symidx"));
+    let index = Index::read(golden("display.symidx")).unwrap();
+    let (mut shown, mut rust) = (0, 0);
+    for symbol in index.symbols().flatten() {
+        let mut symbols: [symidx_symbol; 2] = std::array::from_fn(|_| fresh());
+        let address = symbol.start().0;
+        for (opened, symbol) in [&plain, &packed].into_iter().zip(&mut symbols) {
+            assert_eq!(unsafe { symidx_lookup(opened.get(), address, symbol) }, S::SYMIDX_OK);
+        }
+        let [plain_symbol, packed_symbol] = symbols;
+        let name = bytes_of(plain_symbol.name).unwrap();
+        assert!(packed_symbol.name.data.is_null());
+        for flags in [0, SYMIDX_DISPLAY_SHORT] {
+            let expected = displayed(plain.get(), name, flags);
+            for capacity in [0, 1, expected.len(), expected.len() + 1, 300] {
+                let (mut buffer, mut length) = ([b'!'; 300], 99);
+                let status = unsafe {
+                    let (place, room) = (packed_symbol.packed_name, buffer.as_mut_ptr().cast());
+                    symidx_packed_display(packed.get(), place, flags, room, capacity, &mut length)
+                };
+                let whole = capacity > expected.len();
+                assert_eq!(status, if whole { S::SYMIDX_OK } else { S::SYMIDX_CUT });
+                assert_eq!(length, expected.len());
+                let fits = capacity.saturating_sub(1).min(length);
+                assert_eq!(&buffer[..fits], &expected.as_bytes()[..fits]);
+                assert!(capacity == 0 || buffer[fits] == 0);
+                assert!(buffer[capacity..].iter().all(|&byte| byte == b'!'));
+            }
+            shown += usize::from(expected.as_bytes() != name);
+            rust += usize::from(expected.starts_with("mycrate"));
+        }
+    }
+    assert!(shown > 20 && rust > 2, "{shown} names are shown otherwise, {rust} of Rust");
+    // No place of this index, no such flag.
+    let place = symidx_packed { at: u32::MAX, skip: 0, length: 4 };
+    let none = symidx_packed { at: 0, skip: 0, length: 0 };
+    let call = |index: &Opened, place, flags| unsafe {
+        symidx_packed_display(index.get(), place, flags, null_mut(), 0, null_mut())
+    };
+    assert_eq!(call(&packed, place, 0), S::SYMIDX_ERROR_ARGUMENT);
+    assert_eq!(call(&packed, none, 2), S::SYMIDX_ERROR_ARGUMENT);
+    assert_eq!(call(&packed, none, 0), S::SYMIDX_NONE);
+    let place = symidx_packed { at: 16, ..place };
+    assert_eq!(call(&plain, place, 0), S::SYMIDX_ERROR_ARGUMENT);
 }
 
 #[test]

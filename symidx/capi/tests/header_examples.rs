@@ -120,6 +120,7 @@ fn files(folder: &Path) -> String {
         ("relocatable.symidx", "object.symidx"),
         ("kallsyms.symidx", "kallsyms.symidx"),
         ("libal.symidx", "library.symidx"),
+        ("packed.symidx", "packed.symidx"),
         ("rich.symidx", "jit.symidx"),
     ] {
         std::fs::copy(golden.join(from), folder.join(to)).unwrap();

@@ -15,13 +15,14 @@ use zerocopy::FromBytes;
 #[path = "../../tests/support/mod.rs"]
 mod support;
 
-const GOLDEN: [&[u8]; 7] = [
+const GOLDEN: [&[u8]; 8] = [
     include_bytes!("../../../testdata/golden/example.symidx"),
     include_bytes!("../../../testdata/golden/libal.symidx"),
     include_bytes!("../../../testdata/golden/relocatable.symidx"),
     include_bytes!("../../../testdata/golden/macho.symidx"),
     include_bytes!("../../../testdata/golden/kallsyms.symidx"),
     include_bytes!("../../../testdata/golden/display.symidx"),
+    include_bytes!("../../../testdata/golden/packed.symidx"),
     include_bytes!("../../../testdata/golden/lines.symidx"),
 ];
 

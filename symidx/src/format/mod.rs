@@ -25,10 +25,16 @@ mod attrs;
 mod display;
 pub mod lines;
 mod name_hash;
+mod packed;
 
 pub use attrs::{Attrs, Binding, Extent, Kind};
 pub use display::{Display, DisplayPiece, MAX_PIECES, display_bucket_of};
+pub(crate) use name_hash::name_hash_of;
 pub use name_hash::{bucket_of, fingerprint, name_hash, split_version};
+pub use packed::{
+    CODE_HEX, CODE_LITERAL, ENCODING_PACKED, HEX_DIGITS, MAX_PHRASES, ONE_BYTE_CODES, PackedHead,
+    Phrase,
+};
 
 /// First bytes of every file. The high bit and the line feed catch transfers
 /// that strip or translate bytes.
@@ -286,7 +292,7 @@ pub struct SectionEntry {
     pub id: U32,
     /// [`ENTRY_REQUIRED`]; all other bits must be zero.
     pub flags: U32,
-    /// How the bytes are encoded; [`ENCODING_PLAIN`] in this version.
+    /// How the bytes are encoded: [`ENCODING_PLAIN`], or [`ENCODING_PACKED`] for names.
     pub encoding: U32,
     /// Bytes of one entry, as [`SectionId::entry_size`].
     pub entry_size: U32,

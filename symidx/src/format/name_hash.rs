@@ -16,18 +16,49 @@
 /// ```
 #[must_use]
 pub fn name_hash(plain: &[u8]) -> u32 {
-    const K: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = u64::try_from(plain.len()).unwrap_or(0).wrapping_mul(K);
+    let mut hash = begin(plain.len());
     let (groups, rest) = plain.as_chunks::<8>();
     for group in groups {
-        hash = (hash ^ u64::from_le_bytes(*group)).wrapping_mul(K);
-        hash ^= hash >> 32;
+        hash = mix(hash, *group);
     }
+    end(hash, rest)
+}
+
+/// The same for a name of `len` bytes in pieces.
+pub(crate) fn name_hash_of<'a>(len: usize, pieces: impl Iterator<Item = &'a [u8]>) -> u32 {
+    let mut hash = begin(len);
+    let mut group = [0; 8];
+    let mut filled = 0usize;
+    for &byte in pieces.flatten() {
+        if let Some(slot) = group.get_mut(filled) {
+            *slot = byte;
+        }
+        filled = filled.wrapping_add(1);
+        if filled == group.len() {
+            hash = mix(hash, group);
+            filled = 0;
+        }
+    }
+    end(hash, group.get(..filled).unwrap_or(&[]))
+}
+
+const K: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn begin(len: usize) -> u64 {
+    u64::try_from(len).unwrap_or(0).wrapping_mul(K)
+}
+
+fn mix(hash: u64, group: [u8; 8]) -> u64 {
+    let hash = (hash ^ u64::from_le_bytes(group)).wrapping_mul(K);
+    hash ^ (hash >> 32)
+}
+
+fn end(hash: u64, rest: &[u8]) -> u32 {
     let mut last = [0u8; 8];
     for (to, from) in last.iter_mut().zip(rest) {
         *to = *from;
     }
-    hash = (hash ^ u64::from_le_bytes(last)).wrapping_mul(K);
+    let mut hash = (hash ^ u64::from_le_bytes(last)).wrapping_mul(K);
     hash ^= hash >> 29;
     hash = hash.wrapping_mul(K);
     // The upper half is the best mixed one.
@@ -88,6 +119,17 @@ pub fn split_version(stored: &[u8]) -> (&[u8], &[u8], bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pieces_hash_as_the_whole_does() {
+        let name = b"_ZN5space6methodEi@plt";
+        for len in 0..=name.len() {
+            let name = name.get(..len).unwrap_or_default();
+            for size in 1..12 {
+                assert_eq!(name_hash_of(len, name.chunks(size)), name_hash(name));
+            }
+        }
+    }
 
     #[test]
     fn padding_never_makes_two_names_equal() {

@@ -18,8 +18,8 @@ use std::fmt::Write as _;
 
 use symidx::format::lines::{LineSpan, MAX_FRAMES};
 use symidx::format::{
-    Attrs, Display, DisplayPiece, Header, LARGE_SIZE, Large, NONE, Record, Region, SectionEntry,
-    SectionId,
+    Alias, Attrs, Display, DisplayPiece, Header, LARGE_SIZE, Large, NONE, NameOnly, Record, Region,
+    SectionEntry, SectionId,
 };
 use symidx::{
     Corrupt, DisplayName, FileOffset, Frames, ImageSectionId, Index, Kind, Match, Svma, Symbol,
@@ -325,7 +325,7 @@ pub(crate) fn ask_everything(index: &Index<'_>, addresses: &[u64], limit: usize)
         tally.named(&found, &mut sink);
         if i < 64 {
             for name in [found.name(), found.stored_name()] {
-                for again in index.find(name.as_bytes().unwrap_or(&[])).take(64) {
+                for again in index.find(&bytes_of(name)).take(64) {
                     if let Some(again) = tally.take(again) {
                         tally.named(&again, &mut sink);
                     }
@@ -396,16 +396,24 @@ pub(crate) fn compare_with_slow(index: &Index<'_>, addresses: &[u64]) {
     }
 }
 
+/// The bytes of a name, packed or not.
+pub(crate) fn bytes_of(name: symidx::Name<'_>) -> Vec<u8> {
+    let bytes = name.pieces().collect::<Vec<_>>().concat();
+    let mut copied = vec![0; name.len()];
+    assert_eq!((name.copy_to(&mut copied), &copied), (bytes.len(), &bytes));
+    bytes
+}
+
 /// Panics when `find` does not answer, for the first `limit` names of a file
 /// that verifies, exactly what a walk over all names answers.
 pub(crate) fn compare_find(index: &Index<'_>, limit: usize) {
     let key = |m: &Match<'_>| {
-        let stored = m.stored_name().as_bytes().unwrap_or(&[]).to_vec();
+        let stored = bytes_of(m.stored_name());
         (stored, m.address(), m.size(), m.kind(), m.is_alias())
     };
     let all: Vec<_> = index.names().map(|m| m.unwrap()).collect();
     for wanted in all.iter().take(limit) {
-        let plain = wanted.name().as_bytes().unwrap_or(&[]);
+        let plain = &*bytes_of(wanted.name());
         let mut expected: Vec<_> = all.iter().filter(|m| m.name() == *plain).map(key).collect();
         // A plain name with an `@` may also be another one's stored name.
         let versioned = all.iter().filter(|m| m.version().is_some() && m.stored_name() == *plain);
@@ -414,7 +422,7 @@ pub(crate) fn compare_find(index: &Index<'_>, limit: usize) {
         expected.sort();
         found.sort();
         assert_eq!(found, expected, "find {plain:?}");
-        let stored = wanted.stored_name().as_bytes().unwrap_or(&[]);
+        let stored = &*bytes_of(wanted.stored_name());
         assert!(
             index.find(stored).any(|m| key(&m.unwrap()) == key(wanted)),
             "find {stored:?} does not find it"
@@ -427,8 +435,16 @@ pub(crate) fn compare_find(index: &Index<'_>, limit: usize) {
 pub(crate) fn compare_display(index: &Index<'_>, limit: usize) {
     let entries: &[Display] = table(index, SectionId::DISPLAY);
     let text: &[u8] = table(index, SectionId::DISPLAY_TEXT);
-    let names: &[u8] = table(index, SectionId::NAMES);
-    let shift = Header::read_from_prefix(index.as_bytes()).unwrap().0.name_shift.get();
+    let records: &[Record] = table(index, SectionId::RECORDS);
+    let aliases: &[Alias] = table(index, SectionId::ALIASES);
+    let names_only: &[NameOnly] = table(index, SectionId::NAMES_ONLY);
+    // The names that `Index::names` yields, in its order.
+    let own = records
+        .iter()
+        .filter(|record| !matches!(Attrs(record.attrs.get()).kind(), Kind::Resume | Kind::Unnamed));
+    let further = aliases.iter().filter(|alias| !Attrs(alias.attrs.get()).has(Attrs::SHARED));
+    let starts = own.map(|record| record.name).chain(further.map(|alias| alias.name));
+    let mut starts = starts.chain(names_only.iter().map(|only| only.name));
     let run = |entry: &Display| {
         let at = entry.text.get() as usize;
         let short_end = entry.short_start.get() as usize + entry.short_len.get() as usize;
@@ -443,10 +459,9 @@ pub(crate) fn compare_display(index: &Index<'_>, limit: usize) {
     };
     for found in index.names().take(limit) {
         let found = found.unwrap();
-        let name = found.stored_name().as_bytes().unwrap_or(&[]);
-        let start = name.as_ptr().addr() - names.as_ptr().addr();
-        let entry = entries.iter().find(|entry| (entry.name.get() as usize) << shift == start);
-        let expected = entry.filter(|_| !name.is_empty()).map(|entry| {
+        let start = starts.next().unwrap();
+        let entry = entries.iter().find(|entry| entry.name.get() == start.get());
+        let expected = entry.filter(|_| !found.stored_name().is_empty()).map(|entry| {
             let run = run(entry);
             let short = &run[entry.short_start.get().into()..][..entry.short_len.get().into()];
             (run[..entry.full_len.get().into()].to_vec(), short.to_vec())

@@ -4,6 +4,8 @@
 
 use symidx::{Binding, Corrupt, Extent, Index, Name, Symbol};
 
+use super::spelling::bytes_of;
+
 /// What decides between two names of one address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
@@ -57,11 +59,11 @@ fn with_version<'a>(plain: Name<'a>, stored: Name<'a>, symtab: Option<&Index<'_>
     if plain.len() == stored.len() {
         return plain;
     }
-    let (Some(index), Some(bytes)) = (symtab, plain.as_bytes()) else { return plain };
-    let version = stored.as_bytes().and_then(|stored| stored.strip_prefix(bytes));
-    match version {
+    let Some(index) = symtab else { return plain };
+    let (bytes, whole) = (bytes_of(plain), bytes_of(stored));
+    match whole.strip_prefix(&*bytes) {
         None | Some([]) => plain,
-        Some([b'@', b'@', ..]) if index.find(bytes).take(2).count() < 2 => plain,
+        Some([b'@', b'@', ..]) if index.find(&bytes).take(2).count() < 2 => plain,
         Some(_) => stored,
     }
 }
@@ -109,8 +111,7 @@ pub(crate) fn perf_prefers_later<'a>(
     let weak = |candidate: Candidate<'_>| candidate.binding == Binding::Weak;
     let global = |candidate: Candidate<'_>| candidate.binding == Binding::Global;
     let underscores = |candidate: Candidate<'_>| {
-        let bytes = candidate.name.as_bytes().unwrap_or(&[]);
-        bytes.iter().take_while(|&&byte| byte == b'_').count()
+        candidate.name.pieces().flatten().take_while(|&&byte| byte == b'_').count()
     };
     if earlier.sized != later.sized {
         return later.sized;
@@ -129,8 +130,8 @@ pub(crate) fn perf_prefers_later<'a>(
     if lengths.0 != lengths.1 {
         return lengths.1 > lengths.0;
     }
-    let bytes = earlier.name.as_bytes().unwrap_or(&[]);
-    bytes.starts_with(b"SyS") || bytes.starts_with(b"compat_SyS")
+    let begins = |with: &[u8]| earlier.name.pieces().flatten().take(with.len()).eq(with);
+    begins(b"SyS") || begins(b"compat_SyS")
 }
 
 #[cfg(test)]

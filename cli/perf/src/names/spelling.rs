@@ -2,6 +2,8 @@
 //!
 //! In: a symbol of an index. Out: bytes appended to a buffer.
 
+use std::borrow::Cow;
+
 use symidx::{Binding, Extent, Index, Name, Symbol};
 use symidx_indexer::demangle::Demangler;
 
@@ -75,28 +77,41 @@ impl Spelling {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn name(&mut self, name: Name<'_>, index: &Index<'_>, out: &mut Vec<u8>) {
-        let bytes = name.as_bytes().unwrap_or(&[]);
         if self.demangle {
             if let Ok(Some(display)) = index.display_name(name) {
                 display.short().pieces().for_each(|piece| out.extend_from_slice(piece));
                 return;
             }
-            if let Some(texts) = self.demangler.texts(bytes) {
+            if let Some(texts) = self.demangler.texts(&bytes_of(name)) {
                 out.extend_from_slice(texts.short);
                 return;
             }
         }
-        out.extend_from_slice(bytes);
+        name.pieces().for_each(|piece| out.extend_from_slice(piece));
     }
 
     fn length(&mut self, name: Name<'_>, index: &Index<'_>) -> usize {
-        let bytes = name.as_bytes().unwrap_or(&[]);
         if !self.demangle {
-            return bytes.len();
+            return name.len();
         }
         match index.display_name(name) {
             Ok(Some(display)) => display.short().len(),
-            _ => self.demangler.texts(bytes).map_or(bytes.len(), |texts| texts.short.len()),
+            _ => {
+                let texts = self.demangler.texts(&bytes_of(name));
+                texts.map_or(name.len(), |texts| texts.short.len())
+            }
+        }
+    }
+}
+
+/// The bytes of a name: where they are, or put together when they are packed.
+pub(super) fn bytes_of(name: Name<'_>) -> Cow<'_, [u8]> {
+    match name.as_bytes() {
+        Some(bytes) => Cow::Borrowed(bytes),
+        None => {
+            let mut bytes = Vec::with_capacity(name.len());
+            name.pieces().for_each(|piece| bytes.extend_from_slice(piece));
+            Cow::Owned(bytes)
         }
     }
 }

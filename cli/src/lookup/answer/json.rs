@@ -24,8 +24,8 @@ impl Writer {
         answer.field("address", Hex(address));
         let mut object = Object::new(answer.key("symbol"));
         // The last frame repeats both strings: copied, not made again.
-        let plain_name = object.name("name", name);
-        let demangled = object.string("demangled", self.names.full(name, symbol.display_name()?));
+        let plain_name = object.name("name", &name);
+        let demangled = object.string("demangled", self.names.full(&name, symbol.display_name()?));
         object
             .field("start", Hex(hit.start))
             .field("size", symbol.size())
@@ -52,14 +52,14 @@ impl Writer {
         out.push(b'[');
         for (i, alias) in symbol.aliases().enumerate() {
             separate(out, i);
-            alias_name(name, &alias?).write(out);
+            alias_name(&name, &alias?).write(out);
         }
         out.push(b']');
         object.end();
         self.json_frames(
             answer.key("frames"),
             &hit.chain.frames,
-            Some((name, plain_name, demangled)),
+            Some((&name, plain_name, demangled)),
         );
         // Where several files are looked at, which one it is in.
         if let Some(file) = hit.file {
@@ -96,7 +96,7 @@ impl Writer {
         for (i, frame) in frames.iter().enumerate() {
             separate(out, i);
             match (frame.function, &written) {
-                (Some(function), Some((name, plain_name, demangled))) if function == *name => {
+                (Some(function), Some((name, plain_name, demangled))) if function == **name => {
                     out.extend_from_slice(b"{\"function\":");
                     out.extend_from_within(plain_name.clone());
                     out.extend_from_slice(b",\"demangled\":");
@@ -104,9 +104,11 @@ impl Writer {
                 }
                 (function, _) => {
                     out.extend_from_slice(b"{\"function\":");
-                    function.write(out);
+                    let function = function.map(bytes_of);
+                    function.as_deref().write(out);
                     out.extend_from_slice(b",\"demangled\":");
-                    function.map(|function| self.names.full(function, frame.display)).write(out);
+                    let names = &mut self.names;
+                    function.as_deref().map(|name| names.full(name, frame.display)).write(out);
                 }
             }
             out.extend_from_slice(b",\"file\":");

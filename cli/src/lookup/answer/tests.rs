@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use symidx::{Index, Svma};
+use symidx::{Index, Name, Svma};
 use symidx_indexer::{BuildOptions, build_bytes};
 
 use super::*;
@@ -13,11 +13,15 @@ fn index() -> Option<Index<'static>> {
     Index::from_vec(bytes).ok()
 }
 
+fn name(bytes: &'static [u8]) -> Name<'static> {
+    Name::from(bytes)
+}
+
 fn chain() -> Chain<'static> {
-    let file = |name| Some(PathText { directory: b"/src", name });
+    let file = |file| Some(PathText { directory: name(b"/src"), name: name(file) });
     let frames = vec![
         FrameText {
-            function: Some(b"_ZN5space5innerEv"),
+            function: Some(name(b"_ZN5space5innerEv")),
             display: None,
             file: file(b"a.h"),
             line: Some(2),
@@ -26,9 +30,9 @@ fn chain() -> Chain<'static> {
             declared_line: Some(1),
             inlined: true,
         },
-        FrameText { function: Some(b"middle"), inlined: true, ..FrameText::default() },
+        FrameText { function: Some(name(b"middle")), inlined: true, ..FrameText::default() },
         FrameText {
-            function: Some(b"sized"),
+            function: Some(name(b"sized")),
             file: file(b"b.c"),
             line: Some(40),
             column: Some(0),
@@ -129,7 +133,7 @@ fn a_chain_reads_from_the_inside_out() {
 #[test]
 fn a_line_outside_every_function_is_a_miss_with_a_place() {
     let row = FrameText {
-        file: Some(PathText { directory: b"", name: b"a.c" }),
+        file: Some(PathText { directory: name(b""), name: name(b"a.c") }),
         line: Some(9),
         column: Some(3),
         ..FrameText::default()
@@ -202,7 +206,7 @@ fn damaged_lines_cost_only_themselves() {
     let index = index();
     let damage = Some(Corrupt { section: symidx::format::SectionId::RECORDS, offset: 8 });
     let chain = Chain {
-        frames: vec![FrameText { function: Some(b"sized"), ..FrameText::default() }],
+        frames: vec![FrameText { function: Some(name(b"sized")), ..FrameText::default() }],
         damage,
     };
     let found = index.as_ref().and_then(|index| hit(index, chain));

@@ -3,14 +3,14 @@
 use core::ffi::{CStr, c_char};
 use core::fmt::Write as _;
 
-use symidx::Name;
 use symidx::demangle::RustName;
+use symidx::{Name, PackedPlace};
 
 use super::memory::{self, Buffer, Place};
-use super::{Outcome, settle, symidx_index};
+use super::{Outcome, settle, some, symidx_index};
 use crate::SYMIDX_ABI_VERSION;
 use crate::status::symidx_status::{self, *};
-use crate::types::symidx_text;
+use crate::types::{symidx_packed, symidx_text};
 
 /// Without parameter list and return type, where the index stores that.
 pub const SYMIDX_DISPLAY_SHORT: u32 = 1;
@@ -57,11 +57,7 @@ pub unsafe extern "C" fn symidx_display_name(
     };
     settle(|| {
         let (name, mut buffer, length) = (name?, buffer?, length?);
-        let short = match flags {
-            0 => false,
-            SYMIDX_DISPLAY_SHORT => true,
-            _ => return Err(SYMIDX_ERROR_ARGUMENT),
-        };
+        let short = is_short(flags)?;
         let stored = match index {
             Some(index) => index.0.display_name(Name::from(name))?,
             None => None,
@@ -75,6 +71,116 @@ pub unsafe extern "C" fn symidx_display_name(
         }
         finish(buffer, length)
     })
+}
+
+/// Writes a packed name as it is stored: `name` is of a symbol, frame or match of this
+/// index. SYMIDX_NONE, and an empty text, for one of length 0; `capacity`, `length` and
+/// SYMIDX_CUT as in symidx_display_name.
+///
+/// ```c
+/// symidx_index *packed;
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// char name[256];
+/// symidx_open_read("packed.symidx", &packed, NULL, 0);
+/// symidx_lookup(packed, 0x401010, &symbol);
+/// symidx_packed_name(packed, symbol.packed_name, name, sizeof name, NULL);
+/// printf("%s\n", name); // prints _ZN5space6Longer5Names6methodEi
+/// ```
+///
+/// Threads: any. Signals: yes. Lifetime: a copy.
+///
+/// # Safety
+/// The index is open; `buffer` points to `capacity` bytes; `length` to a variable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_packed_name(
+    index: Option<&symidx_index>,
+    name: symidx_packed,
+    buffer: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> symidx_status {
+    // SAFETY: the caller's memory, as the contract says.
+    let (buffer, length) = unsafe { (Buffer::new(buffer, capacity), Place::optional(length)) };
+    settle(|| {
+        let (index, mut buffer, length) = (some(index)?, buffer?, length?);
+        let Some(name) = packed(index, name)? else {
+            finish(buffer, length)?;
+            return Ok(SYMIDX_NONE);
+        };
+        name.pieces().for_each(|piece| buffer.push(piece));
+        finish(buffer, length)
+    })
+}
+
+/// Writes a packed name as people read it: symidx_display_name for a name without bytes
+/// to point to. SYMIDX_NONE, and an empty text, for one of length 0.
+///
+/// ```c
+/// symidx_index *packed;
+/// symidx_symbol symbol = {.size = sizeof symbol};
+/// char name[256];
+/// symidx_open_read("packed.symidx", &packed, NULL, 0);
+/// symidx_lookup(packed, 0x401010, &symbol);
+/// symidx_packed_display(packed, symbol.packed_name, SYMIDX_DISPLAY_SHORT, name, sizeof name, NULL);
+/// printf("%s\n", name); // prints space::Longer::Names::method
+/// ```
+///
+/// Threads: any. Signals: yes, with 160 KiB of stack left: the name is put together there.
+/// Lifetime: a copy.
+///
+/// # Safety
+/// As symidx_packed_name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn symidx_packed_display(
+    index: Option<&symidx_index>,
+    name: symidx_packed,
+    flags: u32,
+    buffer: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> symidx_status {
+    // SAFETY: the caller's memory, as the contract says.
+    let (buffer, length) = unsafe { (Buffer::new(buffer, capacity), Place::optional(length)) };
+    settle(|| {
+        let (index, mut buffer, length) = (some(index)?, buffer?, length?);
+        let short = is_short(flags)?;
+        let Some(name) = packed(index, name)? else {
+            finish(buffer, length)?;
+            return Ok(SYMIDX_NONE);
+        };
+        match index.0.display_name(name)? {
+            Some(stored) => {
+                let text = if short { stored.short() } else { stored.full() };
+                text.pieces().for_each(|piece| buffer.push(piece));
+            }
+            None => {
+                let demangled = name.demangle();
+                match demangled.is_rust() {
+                    // The buffer takes any text.
+                    true => drop(write!(buffer, "{demangled}")),
+                    false => name.pieces().for_each(|piece| buffer.push(piece)),
+                }
+            }
+        }
+        finish(buffer, length)
+    })
+}
+
+/// The name at a place of the index; nothing for length 0.
+fn packed(index: &symidx_index, name: symidx_packed) -> Result<Option<Name<'_>>, symidx_status> {
+    if name.length == 0 {
+        return Ok(None);
+    }
+    let place = PackedPlace { at: name.at, skip: name.skip, len: name.length };
+    index.0.name_at(place).map(Some).ok_or(SYMIDX_ERROR_ARGUMENT)
+}
+
+fn is_short(flags: u32) -> Result<bool, symidx_status> {
+    match flags {
+        0 => Ok(false),
+        SYMIDX_DISPLAY_SHORT => Ok(true),
+        _ => Err(SYMIDX_ERROR_ARGUMENT),
+    }
 }
 
 /// The name demangled if it is a Rust name, else as it is.
