@@ -131,6 +131,7 @@ pub(crate) fn command() -> Command {
     with_addr2line(VERBS.iter().fold(Cli::command(), |command, &(name, _, options)| {
         command.mut_subcommand(name, |_| options(Command::new(name)))
     }))
+    .mut_subcommand("man", |man| man.mut_arg("verb", |verb| verb.value_parser(HELP_ORDER)))
 }
 
 /// Parses the command line. Help comes back as an error.

@@ -32,9 +32,24 @@ pub(crate) fn run(args: &ManArgs) -> Result<u8, Failure> {
         command = found.clone();
         title = format!("{title}-{verb}");
     }
+    let mut page = Vec::new();
+    // Writing to memory cannot fail.
+    let _ = clap_mangen::Man::new(command).title(title).render(&mut page);
     let mut output = Output::default();
-    // Writing to a buffer cannot fail.
-    let _ = clap_mangen::Man::new(command).title(title).render(output.buffer());
+    output.buffer().extend_from_slice(with_examples(&String::from_utf8_lossy(&page)).as_bytes());
     output.flush()?;
     Ok(exit::OK)
+}
+
+/// The page with a section of examples whose lines are not filled. clap_mangen puts the
+/// whole text behind the options into one section `EXTRA` of plain paragraphs.
+fn with_examples(page: &str) -> String {
+    let Some((before, rest)) = page.split_once("\nEXAMPLES:\n") else { return page.to_owned() };
+    let (examples, after) = rest.split_once("\n.SH ").unwrap_or((rest, ""));
+    let before = before.trim_end();
+    let before = match before.strip_suffix("\n.SH EXTRA") {
+        Some(before) => before.to_owned(),
+        None => before.replace("\n.SH EXTRA\n", "\n.SH NOTES\n"),
+    };
+    format!("{before}\n.SH EXAMPLES\n.nf\n{examples}\n.fi\n.SH {after}")
 }

@@ -159,6 +159,20 @@ fn verify_names_the_invariant_and_compares_identities() {
 }
 
 #[test]
+fn manual_pages_keep_the_lines_of_examples() {
+    for words in
+        [&["man"][..], &["man", "build"], &["man", "addr2line"], &["man", "perf", "script"]]
+    {
+        let page = stdout(&run(words));
+        let (before, after) = page.split_once("\n.SH EXAMPLES\n.nf\n").unwrap();
+        assert!(!before.contains("EXAMPLES:") && !page.contains(".SH EXTRA"), "{words:?}");
+        let (examples, after) = after.split_once("\n.fi\n").unwrap();
+        assert!(examples.lines().all(|line| line.starts_with("  ")), "{words:?}: {examples}");
+        assert!(after.starts_with(".SH VERSION"), "{words:?}");
+    }
+}
+
+#[test]
 fn completions_and_manual_pages_are_printed() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         assert!(stdout(&run(["completions", shell])).contains("symidx"), "{shell}");
@@ -169,6 +183,9 @@ fn completions_and_manual_pages_are_printed() {
         assert!(stdout(&run(words)).contains(".TH symidx-perf-report"), "{words:?}");
     }
     assert_eq!(code(&run(["man", "nothing"])), 2);
+    let script = stdout(&run(["completions", "zsh"]));
+    let verbs = script.lines().find(|line| line.contains("::verb")).unwrap();
+    assert!(verbs.contains("(build lookup ") && verbs.contains(" pprof "), "{verbs}");
     assert!(stdout(&run(["--version"])).starts_with("symidx "));
     assert!(stdout(&run(["lookup", "--help"])).contains("EXAMPLES"));
     assert_eq!(code(&run(["--help"])), 0);
