@@ -71,10 +71,11 @@ pub(crate) struct BuildArgs {
     /// names are long (C++, Rust, Go; 23.3 MB become 6.7 MB for librustc_driver), two thirds to
     /// three quarters for C. Building takes about a second longer, reading a name some hundred
     /// nanoseconds, finding one up to a half longer; looking an address up costs what it did.
+    /// Programs in C have to ask for such a name (`symidx_packed_name`).
     #[arg(long)]
     pack_names: bool,
     /// Lines without columns. Takes an eighth to a sixth off an index of C (vmlinux, libc,
-    /// a kernel module), a thirteenth off one of Rust, nothing off one of Go, which has none.
+    /// a kernel module), a twelfth off one of Rust, nothing off one of Go, which has none.
     #[arg(long)]
     no_columns: bool,
     /// Threads: inputs built side by side, and with fewer inputs than threads the debug
