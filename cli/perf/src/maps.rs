@@ -130,6 +130,10 @@ impl Maps {
             Some(List::Many(many)) => many.remove(start),
             None => {}
         }
+        // No list is without a chunk.
+        if self.list.as_deref().is_some_and(|list| list.len() == 0) {
+            self.list = None;
+        }
     }
 
     #[cfg(test)]
@@ -301,6 +305,24 @@ mod tests {
         maps.insert(map(7, 7, 0, 6));
         maps.insert(map(9, 8, 0, 6));
         assert_eq!(maps.list().len(), 1);
+    }
+
+    /// After the last of many mappings was taken away (BPF programs come and go), no later one
+    /// was ever found.
+    #[test]
+    fn a_mapping_is_found_after_all_of_many_went() {
+        let mut maps = Maps::default();
+        for start in 0..600 {
+            maps.insert(map(start, start + 1, 0, 1));
+        }
+        for start in 0..600 {
+            maps.remove(start);
+        }
+        assert!(maps.list().is_empty());
+        let last = map(10, 20, 0, 2);
+        maps.insert(last);
+        assert_eq!(maps.list(), [last]);
+        assert_eq!((maps.find(15), maps.owned(0)), (Some(&last), 1));
     }
 
     #[test]

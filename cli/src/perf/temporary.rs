@@ -1,7 +1,8 @@
 //! A directory for indexes of one run, where the user's cache cannot be written.
 //!
 //! In: nothing. Out: a directory that goes away with its [`Temporary`]; those of runs that
-//! were killed go away at the next start. Never touches what another user or a run owns.
+//! were killed go away at the next start. Never touches what another user or a run
+//! owns, or what no run has made.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -15,6 +16,8 @@ const PREFIX: &str = "symidx-perf-";
 /// A file in each that its run holds locked: the system lets go of it when the run ends,
 /// however it does.
 const LOCK: &str = "lock";
+/// Begins the name of a lock that is not held yet.
+const BEGINNING: &str = ".tmp";
 /// A directory so old in which nothing was locked yet was left by a run that was killed.
 const BEGUN: Duration = Duration::from_secs(3600);
 
@@ -36,7 +39,7 @@ impl Temporary {
     fn new_in(parent: &Path) -> io::Result<Self> {
         let directory = Builder::new().prefix(PREFIX).tempdir_in(parent)?;
         // Locked before it has its name: nobody else can have locked it then.
-        let lock = tempfile::NamedTempFile::new_in(directory.path())?;
+        let lock = Builder::new().prefix(BEGINNING).tempfile_in(directory.path())?;
         lock.as_file().lock()?;
         let lock = lock.persist(directory.path().join(LOCK))?;
         sweep(parent, directory.path());
@@ -80,9 +83,20 @@ fn is_left(directory: &Path, mine: &fs::Metadata) -> bool {
         // It is being made, or its run was killed meanwhile.
         Err(_) => {
             let age = found.modified().ok().and_then(|t| SystemTime::now().duration_since(t).ok());
-            age.is_some_and(|age| age > BEGUN)
+            age.is_some_and(|age| age > BEGUN) && has_only_begun(directory)
         }
     }
+}
+
+/// True for a directory with nothing in it but what is to become a lock: others may be called
+/// the same and hold what somebody keeps.
+fn has_only_begun(directory: &Path) -> bool {
+    let begun = |entry: io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            entry.file_name().as_encoded_bytes().starts_with(BEGINNING.as_bytes())
+        })
+    };
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.all(begun))
 }
 
 #[cfg(unix)]
@@ -142,6 +156,26 @@ mod tests {
         let gone = next.path().to_owned();
         drop(next);
         assert!(!gone.exists());
+    }
+
+    /// An old directory of measurements, called `symidx-perf-results`, was removed with all
+    /// that was in it. What a run that was killed before it held its lock left is still removed.
+    #[test]
+    fn what_people_keep_under_such_a_name_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let make = |name: &str, file: &str| {
+            let path = parent.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join(file), "").unwrap();
+            let long_ago = SystemTime::now() - 2 * BEGUN;
+            File::open(&path).unwrap().set_modified(long_ago).unwrap();
+            path
+        };
+        let kept = make("symidx-perf-results", "table.md");
+        let half = make("symidx-perf-half", ".tmpAbCdEf");
+        let _next = Temporary::new_in(parent.path()).unwrap();
+        assert!(kept.join("table.md").exists());
+        assert!(!half.exists());
     }
 
     #[test]
