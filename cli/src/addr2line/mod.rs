@@ -157,6 +157,7 @@ fn run(options: &Options) -> Result<(), String> {
     let name = section.map(OsStr::as_encoded_bytes);
     let binary = Binary::open(&opened.path, opened.data, &store)
         .ok_or_else(|| format!("{}: file format not recognized", file.display()))?;
+    let binary = if options.inlines { binary } else { binary.without_callers() };
     let binary = InBinary::new(binary, name);
     let binary = binary.ok_or_else(|| missing(section.unwrap_or_default()))?;
     answer_all(Finding::Binary(Box::new(binary)), options)

@@ -5,6 +5,7 @@
 //! module's rules are those of binutils 2.40, each a function with its name.
 
 use std::path::Path;
+use std::rc::Rc;
 
 use object::elf;
 
@@ -36,6 +37,8 @@ pub struct Binary<'data> {
     own_symbols: Symbols<'data>,
     debug_file: Option<(PlainFile<'data>, Symbols<'data>)>,
     nearest: Option<Nearest<'data>>,
+    /// The callers of inlined functions are wanted.
+    callers: bool,
 }
 
 /// One frame of an answer; what is not known is `None`, or 0.
@@ -49,7 +52,7 @@ pub struct NearestFrame<'data> {
     /// The function's linkage name.
     pub function: Option<&'data [u8]>,
     /// The path of its source file.
-    pub file: Option<Vec<u8>>,
+    pub file: Option<Rc<[u8]>>,
     /// The line.
     pub line: u32,
     /// The discriminator of the line's row.
@@ -67,7 +70,14 @@ impl<'data> Binary<'data> {
             (file, symbols)
         });
         let nearest = debug.as_ref().map(Nearest::open);
-        Some(Self { is_64, relocatable, own, own_symbols, debug_file, nearest })
+        Some(Self { is_64, relocatable, own, own_symbols, debug_file, nearest, callers: true })
+    }
+
+    /// The same, with the innermost frame of each answer only: callers of inlined
+    /// functions are not read.
+    #[must_use]
+    pub fn without_callers(self) -> Self {
+        Self { callers: false, ..self }
     }
 
     /// Addresses have 64 bits.
@@ -119,7 +129,7 @@ impl<'data> Binary<'data> {
             let found = self.own_symbols.find(section.number, offset);
             let frame = found.map(|found| NearestFrame {
                 function: Some(found.name),
-                file: found.file.map(<[u8]>::to_vec),
+                file: found.file.map(Rc::from),
                 ..NearestFrame::default()
             });
             frame.into_iter().collect()
@@ -158,7 +168,7 @@ impl<'data> Binary<'data> {
                 frame.function = symbol.map(|symbol| symbol.name);
                 if frame.file.is_none() {
                     let file = symbol.and_then(|symbol| symbol.file);
-                    frame.file = file.map(<[u8]>::to_vec);
+                    frame.file = file.map(Rc::from);
                 }
                 if let Some(function) = function {
                     // The first question is answered with the symbol that is
@@ -174,7 +184,7 @@ impl<'data> Binary<'data> {
             }
         }
         let mut frames = vec![frame];
-        if let Some(function) = function {
+        if let Some(function) = function.filter(|_| self.callers) {
             frames.extend(nearest.callers(function));
         }
         let shown = |frame: Frame<'data>| NearestFrame {

@@ -6,6 +6,7 @@
 //! modules around this one; this one's are those of a tool that others rely on.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use crate::model::{DebugInfo, Report};
 
@@ -25,13 +26,18 @@ use paths::Paths;
 use rows::Rows;
 use variables::Variable;
 
+/// At most so many callers of one function are told; real ones have a hundred.
+const MOST_CALLERS: usize = 1 << 12;
+/// Nor are more told when their paths have this many bytes together.
+const MOST_CALLERS_TEXT: usize = 1 << 24;
+
 /// One frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::input) struct Frame<'data> {
     /// The name of its function.
     pub(in crate::input) function: Option<&'data [u8]>,
-    /// Its path, whole.
-    pub(in crate::input) file: Option<Vec<u8>>,
+    /// Its path, whole; one copy for all frames of an answer.
+    pub(in crate::input) file: Option<Rc<[u8]>>,
     /// 0 for none.
     pub(in crate::input) line: u32,
     /// 0 for none.
@@ -138,7 +144,9 @@ impl<'data> Nearest<'data> {
             }
             let frame = row.map(|row| Frame {
                 function: None,
-                file: Some(content.paths.path(row.file.into())).filter(|path| !path.is_empty()),
+                file: Some(content.paths.path(row.file.into()))
+                    .filter(|path| !path.is_empty())
+                    .map(Rc::from),
                 line: row.line,
                 discriminator: row.discriminator,
             });
@@ -156,18 +164,26 @@ impl<'data> Nearest<'data> {
         self.settled.insert(found.key, Named { name, linkage: true });
     }
 
-    /// The frames around that of an inlined function, inside out.
+    /// The frames around that of an inlined function, inside out: no more than
+    /// [`MOST_CALLERS`], and none past [`MOST_CALLERS_TEXT`].
     pub(in crate::input) fn callers(&mut self, found: Found<'data>) -> Vec<Frame<'data>> {
         let (part, mut number) = found.key;
         let mut frames = Vec::new();
-        while let Some(function) = self.function(part, number)
+        let mut known: HashMap<u64, Rc<[u8]>> = HashMap::new();
+        let mut text = 0_usize;
+        while frames.len() < MOST_CALLERS
+            && text <= MOST_CALLERS_TEXT
+            && let Some(function) = self.function(part, number)
             && function.inlined
             && let Some(caller) = function.caller
         {
             let offset = self.parts.get(part).map_or(0, |part| part.offset);
             let (file, line) = self.units.call(offset, function.die);
             let paths = self.contents.get(&part).and_then(Option::as_ref);
-            let file = file.zip(paths).map(|(file, content)| content.paths.path(file));
+            let file = file.zip(paths).map(|(file, content)| {
+                Rc::clone(known.entry(file).or_insert_with(|| content.paths.path(file).into()))
+            });
+            text = text.saturating_add(file.as_ref().map_or(0, |file| file.len()));
             let function = self.found(part, caller).and_then(|caller| caller.name);
             frames.push(Frame { function, file, line, discriminator: 0 });
             number = caller;
@@ -191,7 +207,7 @@ impl<'data> Nearest<'data> {
         self.variables = Some(variables);
         let (part, variable) = found?;
         let content = self.content(part)?;
-        let file = variable.file.map(|file| content.paths.path(file));
+        let file = variable.file.map(|file| content.paths.path(file).into());
         let frame = Frame { file, line: variable.line, ..Frame::default() };
         Some(Hit { function: None, frame })
     }

@@ -19,6 +19,7 @@ mod builder;
 mod hostile;
 mod lines;
 mod names;
+mod nearest;
 mod property;
 mod split;
 mod trees;
