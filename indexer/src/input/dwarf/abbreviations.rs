@@ -71,6 +71,14 @@ impl Tables {
         Self { list }
     }
 
+    /// The bytes of the table of a unit; 0 for one that is refused.
+    pub(super) fn size(&self, header: &Header<'_>) -> u64 {
+        let offset = header.debug_abbrev_offset().0;
+        let place = self.list.binary_search_by_key(&offset, |table| table.offset);
+        let table = place.ok().and_then(|place| self.list.get(place));
+        table.and_then(|table| table.size).unwrap_or(0)
+    }
+
     /// The table of a unit. `far` pays for it when it is another unit's.
     ///
     /// # Errors

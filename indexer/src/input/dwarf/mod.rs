@@ -113,13 +113,14 @@ impl<'data> File<'data> {
         Space { dwarf: &self.dwarf, headers: &self.headers, tables: &self.tables }
     }
 
-    /// Enters one of its units.
+    /// Enters one of its units; `far` pays for its abbreviations.
     fn enter(
         &self,
         header: &Header<'data>,
         allowance: &Allowance,
+        far: Option<&Allowance>,
     ) -> gimli::Result<(Unit<'data>, Root)> {
-        let abbreviations = self.tables.of(&self.dwarf, header, None)?;
+        let abbreviations = self.tables.of(&self.dwarf, header, far)?;
         unit::enter(&self.dwarf, *header, abbreviations, allowance)
     }
 }
@@ -240,7 +241,7 @@ impl<'a, 'data> Units<'a, 'data> {
         let label = &self.info.label;
         let dwarf = &self.main.dwarf;
         let allowance = Allowance::of(code.weight);
-        let entered = match self.main.enter(&code.header, &allowance) {
+        let entered = match self.main.enter(&code.header, &allowance, None) {
             Ok((entered, _)) => entered,
             Err(error) => {
                 report.warn(format!(
@@ -334,7 +335,7 @@ fn code_units<'data>(
             split: None,
             weight: wide(header.length_including_self()),
         };
-        if let Ok((entered, root)) = file.enter(header, &Allowance::of(unit.weight)) {
+        if let Ok((entered, root)) = file.enter(header, &Allowance::of(unit.weight), None) {
             if root.tag == constants::DW_TAG_partial_unit {
                 continue;
             }

@@ -105,7 +105,7 @@ pub(super) fn enter<'data>(
     let file = File::open(dwarf, &format!("{label}split unit {:#018x}: ", id.0), report);
     let (mut unit, root) = file.headers.list.iter().take(MOST_UNITS).find_map(|header| {
         has_id(header, id)?;
-        let (unit, root) = file.enter(header, allowance).ok()?;
+        let (unit, root) = file.enter(header, allowance, None).ok()?;
         (unit.dwo_id == Some(id)).then_some((unit, root))
     })?;
     unit.copy_relocated_attributes(skeleton);

@@ -106,7 +106,7 @@ impl<'data> Nearest<'data> {
         // Many units may name one long line program.
         let mut left = super::times(8, info.sections.line);
         let part = |header| {
-            let (entered, extent) = names::enter(&main, header)?;
+            let (entered, extent) = names::enter(&main, header, None)?;
             left = left.checked_sub(files::extent(&main.dwarf, entered.stmt_list?)?)?;
             // A skeleton is short, whatever its ranges are.
             let lines = entered.stmt_list.and_then(|offset| files::extent(&main.dwarf, offset));
@@ -132,6 +132,7 @@ impl<'data> Nearest<'data> {
     /// Units that do not claim it are asked only where there is no code: there,
     /// dead code answers.
     pub(in crate::input) fn find(&mut self, address: u64, code: bool) -> Option<Hit<'data>> {
+        self.units.begin();
         for part in 0..self.parts.len() {
             if code && !self.parts.get(part).is_some_and(|part| part.may_hold(address)) {
                 continue;
@@ -223,6 +224,12 @@ impl<'data> Nearest<'data> {
         found
     }
 
+    /// How often a unit was entered that was not ready.
+    #[cfg(test)]
+    pub(in crate::input) fn entered(&self) -> u64 {
+        self.units.count.get()
+    }
+
     fn function(&self, part: usize, number: u32) -> Option<functions::Function> {
         let content = self.contents.get(&part)?.as_ref()?;
         content.functions.list.get(super::index(number)?).copied()
@@ -264,7 +271,7 @@ impl<'data> Nearest<'data> {
 /// whose addresses are stated by their numbers (gcc's `-gsplit-dwarf`), and no
 /// unit after it.
 fn ends_reading<'data>(file: &File<'data>, header: &unit::Header<'data>) -> bool {
-    let Some((entered, extent)) = names::enter(file, header) else { return false };
+    let Some((entered, extent)) = names::enter(file, header, None) else { return false };
     extent.list_has_numbers(&file.dwarf, &entered.unit)
 }
 

@@ -4,7 +4,7 @@
 //! In: a DIE. Out: its name, and whether that is the linker's. Chains of origins
 //! are bounded.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -19,8 +19,15 @@ use super::super::{files, wide};
 
 /// At most this many DIEs are read for one name.
 const HOPS: u32 = 100;
-/// Units that are kept ready to be read.
-const READY: usize = 64;
+/// Units are kept ready to be read until their abbreviations have so many bytes;
+/// in memory they take some twenty times as much.
+const READY: u64 = 1 << 20;
+/// A unit counts for at least so many of them.
+const LEAST: u64 = 256;
+/// The bytes that one answer's allowance is for: it may read 64 times as many
+/// bytes of abbreviations of units that are not ready, attributes included (4
+/// million in all). Honest answers take thousands.
+const ANSWER: u64 = 1 << 16;
 
 /// Which file a DIE is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,12 +67,28 @@ pub(super) struct Units<'data> {
     /// Its supplementary file.
     pub(super) supplementary: Option<File<'data>>,
     ready: RefCell<HashMap<(Place, usize), Ready<'data>>>,
+    /// Bytes of the abbreviations of those.
+    weight: Cell<u64>,
+    /// What the answer that is being looked for may still read.
+    answer: RefCell<Allowance>,
+    /// How often a unit was entered that was not ready.
+    #[cfg(test)]
+    pub(super) count: Cell<u64>,
 }
 
 impl<'data> Units<'data> {
     /// Of files that are open.
     pub(super) fn new(main: File<'data>, supplementary: Option<File<'data>>) -> Self {
-        Self { main, supplementary, ready: RefCell::default() }
+        let answer = RefCell::new(Allowance::of(ANSWER));
+        Self {
+            main,
+            supplementary,
+            ready: RefCell::default(),
+            weight: Cell::new(0),
+            answer,
+            #[cfg(test)]
+            count: Cell::new(0),
+        }
     }
 
     fn file(&self, place: Place) -> Option<&File<'data>> {
@@ -75,19 +98,49 @@ impl<'data> Units<'data> {
         }
     }
 
-    /// The unit at an offset.
+    /// A new answer begins: it may read as much as any other.
+    pub(super) fn begin(&self) {
+        *self.answer.borrow_mut() = Allowance::of(ANSWER);
+    }
+
+    /// The unit at an offset; to be asked once for each unit.
     pub(super) fn enter(&self, place: Place, offset: usize) -> Option<Rc<Entered<'data>>> {
+        self.entered(place, offset, None)
+    }
+
+    /// The unit at an offset, paid for by the answer unless it is ready.
+    fn again(&self, place: Place, offset: usize) -> Option<Rc<Entered<'data>>> {
+        self.entered(place, offset, Some(&self.answer.borrow()))
+    }
+
+    fn entered(
+        &self,
+        place: Place,
+        offset: usize,
+        far: Option<&Allowance>,
+    ) -> Option<Rc<Entered<'data>>> {
         let key = (place, offset);
         if let Some(entered) = self.ready.borrow().get(&key) {
             return entered.clone();
         }
         let file = self.file(place)?;
         let header = file.headers.at(offset)?;
-        let entered = enter(file, header).map(|(entered, _)| Rc::new(entered));
-        let mut ready = self.ready.borrow_mut();
-        if ready.len() >= READY {
-            ready.clear();
+        let refused = far.map_or(0, Allowance::refused);
+        let entered = enter(file, header, far).map(|(entered, _)| Rc::new(entered));
+        if far.map_or(0, Allowance::refused) > refused {
+            // Another answer may afford it.
+            return None;
         }
+        #[cfg(test)]
+        self.count.set(self.count.get().saturating_add(1));
+        // What is kept of a unit without a table is small, too.
+        let weight = file.tables.size(header).saturating_add(LEAST);
+        let mut ready = self.ready.borrow_mut();
+        if self.weight.get().saturating_add(weight) > READY {
+            ready.clear();
+            self.weight.set(0);
+        }
+        self.weight.set(self.weight.get().saturating_add(weight));
         ready.insert(key, entered.clone());
         entered
     }
@@ -108,7 +161,7 @@ impl<'data> Units<'data> {
         left: &mut u32,
     ) -> Named<'data> {
         let mut named = Named::default();
-        let Some((file, entered)) = self.file(place).zip(self.enter(place, offset)) else {
+        let Some((file, entered)) = self.file(place).zip(self.again(place, offset)) else {
             return named;
         };
         let unit = &entered.unit;
@@ -118,6 +171,9 @@ impl<'data> Units<'data> {
             return named;
         };
         let Ok(Some(abbreviation)) = entries.read_abbreviation() else { return named };
+        if !self.answer.borrow().far(wide(abbreviation.attributes().len())) {
+            return named;
+        }
         for spec in abbreviation.attributes() {
             let Ok(attribute) = entries.read_attribute(*spec) else { return named };
             let value = attribute.value();
@@ -167,7 +223,7 @@ impl<'data> Units<'data> {
     /// Where an inlined function was called: file number and line.
     pub(super) fn call(&self, offset: usize, die: usize) -> (Option<u64>, u32) {
         let (mut file, mut line) = (None, 0);
-        let Some(entered) = self.enter(Place::Main, offset) else { return (file, line) };
+        let Some(entered) = self.again(Place::Main, offset) else { return (file, line) };
         let unit = &entered.unit;
         let start = Some(gimli::UnitOffset(die));
         let Ok(mut entries) = unit.header.entries_raw(&unit.abbreviations, start) else {
@@ -197,13 +253,14 @@ pub(super) fn number(attribute: &gimli::Attribute<unit::Slice<'_>>) -> Option<u6
     }
 }
 
-/// Enters a unit; also tells what its root DIE covers.
+/// Enters a unit, its abbreviations paid for by `far`; also tells what its root DIE covers.
 pub(super) fn enter<'data>(
     file: &File<'data>,
     header: &Header<'data>,
+    far: Option<&Allowance>,
 ) -> Option<(Entered<'data>, Extent<'data>)> {
     let allowance = Allowance::of(wide(header.length_including_self()));
-    let (unit, root) = file.enter(header, &allowance).ok()?;
+    let (unit, root) = file.enter(header, &allowance, far).ok()?;
     let mut extent = Extent::default();
     let mut plain = false;
     if let Ok(mut entries) = header.entries_raw(&unit.abbreviations, None)

@@ -7,6 +7,7 @@ use gimli::constants::*;
 use super::builder::{Builder, V4, Value, Value::*};
 use super::{CODE, info_of};
 use crate::input::dwarf::nearest::{Frame, Nearest};
+use crate::model::DwarfSections;
 
 const LOW: (DwAt, Value) = (DW_AT_low_pc, Address(0x1000));
 const HIGH: (DwAt, Value) = (DW_AT_high_pc, Number(0x100));
@@ -48,4 +49,69 @@ fn callers_share_their_paths_and_have_an_end() {
     assert_eq!(callers(nested(5000, "/src")).len(), 4096);
     let long: &'static str = "/".repeat(1 << 20).leak();
     assert_eq!(callers(nested(100, long)).len(), 16);
+}
+
+/// Each function inlined in another named a DIE that named a hundred more, each
+/// in a unit with a table of its own: a thousand of them entered 100,000 units.
+#[test]
+fn names_in_many_units_are_paid_for() {
+    const LABELS: [&str; 20] = [
+        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r",
+        "s", "t",
+    ];
+    let mut b = Builder::new(V4);
+    for label in LABELS {
+        b.unit(&[]);
+        b.leaf(label, DW_TAG_subprogram, &[(DW_AT_name, Text(label))]);
+        b.end_unit();
+    }
+    let offset = b.lines();
+    b.row(0x1000, 1, 1, 0);
+    b.end_sequence(0x1100);
+    b.end_lines();
+    b.unit(&[(DW_AT_stmt_list, Section(offset))]);
+    let all = LABELS.map(|label| (DW_AT_specification, Far(label)));
+    b.leaf("all", DW_TAG_subprogram, &all);
+    b.open("", DW_TAG_subprogram, &[(DW_AT_name, Text("outer")), LOW, HIGH]);
+    for _ in 0..1000 {
+        b.open("", DW_TAG_inlined_subroutine, &[(DW_AT_abstract_origin, Here("all")), LOW, HIGH]);
+    }
+    (0..1001).for_each(|_| b.close());
+    b.end_unit();
+    let sections = own_tables(b.build(), 60_000);
+    let info = info_of(sections, false, &CODE);
+    let mut nearest = Nearest::open(&info);
+    for _ in 0..2 {
+        // The innermost ones have names, until all is spent; every answer starts anew.
+        let function = nearest.find(0x1000, true).unwrap().function.unwrap();
+        assert_eq!(function.name, Some(&b"t"[..]));
+        let frames = nearest.callers(function);
+        assert_eq!(frames.len(), 1000);
+        let named = frames.iter().filter(|frame| frame.function.is_some()).count();
+        assert!(named < 10, "{named}");
+        assert!(nearest.entered() < 150, "{}", nearest.entered());
+    }
+}
+
+/// Gives each unit a copy of the table of abbreviations, `size` bytes long.
+fn own_tables(mut sections: DwarfSections<'static>, size: usize) -> DwarfSections<'static> {
+    let mut table = sections.abbrev.strip_suffix(&[0]).unwrap().to_vec();
+    let mut code = 1000_u32;
+    while table.len() < size {
+        // A code of three bytes, a tag, no children, no attributes.
+        let bytes = [code as u8 | 0x80, (code >> 7) as u8 | 0x80, (code >> 14) as u8];
+        table.extend(bytes.into_iter().chain([0x34, 0, 0, 0]));
+        code += 1;
+    }
+    table.push(0);
+    let (mut info, mut at, mut units) = (sections.info.to_vec(), 0, 0);
+    while at < info.len() {
+        let length = u32::from_le_bytes(info[at..at + 4].try_into().unwrap()) as usize;
+        let offset = (units * table.len()) as u32;
+        info[at + 6..at + 10].copy_from_slice(&offset.to_le_bytes());
+        (at, units) = (at + 4 + length, units + 1);
+    }
+    sections.abbrev = table.repeat(units).leak();
+    sections.info = info.leak();
+    sections
 }
