@@ -145,6 +145,15 @@ fn contents<'data>(
     Ok(Cow::Borrowed(data))
 }
 
+/// The bytes that a packed section claims to unpack to; `None` for any other.
+pub(super) fn claimed_size(file: &File<'_>, section: &Section<'_>) -> Option<u64> {
+    let data = file.section_data(section).filter(|_| is_packed(section))?;
+    match section.has(elf::SHF_COMPRESSED) {
+        true => header(file, data).ok().map(|(_, _, claimed)| claimed),
+        false => compressed::old_header(data).map(|(_, claimed)| claimed),
+    }
+}
+
 /// What the compression header of a section says, and the packed bytes behind it.
 fn header<'data>(file: &File<'_>, data: &'data [u8]) -> Result<(Method, &'data [u8], u64), String> {
     let header = with_class!(file.is_64, Elf => read_header::<Elf>(data, file.endian));

@@ -230,6 +230,14 @@ impl<'data> Nearest<'data> {
         self.units.count.get()
     }
 
+    /// How many variables and declarations of the first unit are kept.
+    #[cfg(test)]
+    pub(in crate::input) fn kept_variables(&self) -> Option<(usize, usize)> {
+        let entered = self.units.enter(Place::Main, self.parts.first()?.offset)?;
+        let (fixed, declared) = variables::needed(&self.units.main.dwarf, &entered.unit);
+        Some((fixed.len(), declared.len()))
+    }
+
     fn function(&self, part: usize, number: u32) -> Option<functions::Function> {
         let content = self.contents.get(&part)?.as_ref()?;
         content.functions.list.get(super::index(number)?).copied()

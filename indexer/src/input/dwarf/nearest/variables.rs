@@ -33,12 +33,10 @@ pub(super) struct Variable<'data> {
 
 /// The variables of a unit that have an address.
 pub(super) fn read<'data>(dwarf: &Dwarf<'data>, unit: &Unit<'data>) -> Vec<(u64, Variable<'data>)> {
-    let mut all = HashMap::new();
-    let mut fixed = Vec::new();
-    let _ = scan(dwarf, unit, &mut all, &mut fixed);
+    let (fixed, all) = needed(dwarf, unit);
     let whole = |variable: Variable<'data>| {
         let address = variable.address?;
-        let declared = variable.declared.and_then(|die| all.get(&die)).copied();
+        let declared = variable.declared.and_then(|die| all.get(&die)).copied().flatten();
         let declared = declared.unwrap_or_default();
         Some((
             address,
@@ -53,11 +51,36 @@ pub(super) fn read<'data>(dwarf: &Dwarf<'data>, unit: &Unit<'data>) -> Vec<(u64,
     fixed.into_iter().filter_map(whole).collect()
 }
 
+/// Declarations by DIE.
+pub(super) type Declared<'data> = HashMap<usize, Option<Variable<'data>>>;
+
+/// The variables that have an address, and what they are declared as. Most DIEs
+/// are neither, and are not kept.
+pub(super) fn needed<'data>(
+    dwarf: &Dwarf<'data>,
+    unit: &Unit<'data>,
+) -> (Vec<Variable<'data>>, Declared<'data>) {
+    let mut fixed = Vec::new();
+    let _ = scan(dwarf, unit, |_, variable| {
+        if variable.fixed && variable.address.is_some() {
+            fixed.push(variable);
+        }
+    });
+    let declared = fixed.iter().filter_map(|variable| variable.declared);
+    let mut all: Declared<'data> = declared.map(|die| (die, None)).collect();
+    if !all.is_empty() {
+        let _ = scan(dwarf, unit, |die, variable| {
+            all.entry(die).and_modify(|slot| *slot = Some(variable));
+        });
+    }
+    (fixed, all)
+}
+
+/// Goes over the variables of a unit, up to the damage where there is any.
 fn scan<'data>(
     dwarf: &Dwarf<'data>,
     unit: &Unit<'data>,
-    all: &mut HashMap<usize, Variable<'data>>,
-    fixed: &mut Vec<Variable<'data>>,
+    mut found: impl FnMut(usize, Variable<'data>),
 ) -> gimli::Result<()> {
     let allowance = Allowance::of(wide(unit.header.length_including_self()));
     let mut entries = unit.header.entries_raw(&unit.abbreviations, None)?;
@@ -100,10 +123,7 @@ fn scan<'data>(
                 _ => {}
             }
         }
-        if variable.fixed && variable.address.is_some() {
-            fixed.push(variable);
-        }
-        all.insert(die, variable);
+        found(die, variable);
     }
     Ok(())
 }

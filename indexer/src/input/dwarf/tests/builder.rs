@@ -129,6 +129,8 @@ pub(super) enum Value {
     Address(u64),
     Number(u64),
     Text(&'static str),
+    /// An expression, shorter than 128 bytes.
+    Block(&'static [u8]),
     /// A DIE of the same unit.
     Here(&'static str),
     /// A DIE of any unit of the file.
@@ -247,6 +249,7 @@ impl Builder {
                     Address(_) => DW_FORM_addr,
                     Number(_) => DW_FORM_udata,
                     Text(_) => DW_FORM_string,
+                    Block(_) => DW_FORM_exprloc,
                     Here(_) => DW_FORM_ref4,
                     Far(_) => DW_FORM_ref_addr,
                     Section(_) => section,
@@ -271,6 +274,10 @@ impl Builder {
                 Address(address) => self.info.address(address),
                 Number(number) | Index(_, number) => self.info.uleb(number),
                 Text(text) => self.info.text(text),
+                Block(bytes) => {
+                    self.info.uleb(bytes.len() as u64);
+                    bytes.iter().fold(&mut self.info, |info, &byte| info.u8(byte))
+                }
                 Here(label) => {
                     self.fixes.push((self.info.bytes.len(), Some(self.unit.0), label));
                     self.info.uint(0, 4)

@@ -115,3 +115,30 @@ fn own_tables(mut sections: DwarfSections<'static>, size: usize) -> DwarfSection
     sections.info = info.leak();
     sections
 }
+
+/// Every variable was kept, 200 bytes for a DIE of one byte, for those that are
+/// declared elsewhere.
+#[test]
+fn only_declarations_that_are_named_are_kept() {
+    let mut b = Builder::new(V4);
+    let offset = b.lines();
+    b.end_lines();
+    b.unit(&[(DW_AT_stmt_list, Section(offset))]);
+    let declared =
+        [(DW_AT_name, Text("v")), (DW_AT_decl_file, Number(1)), (DW_AT_decl_line, Number(7))];
+    b.leaf("v", DW_TAG_variable, &declared);
+    (0..10_000).for_each(|_| b.leaf("", DW_TAG_variable, &[(DW_AT_decl_line, Number(1))]));
+    // A block of nine bytes: one fixed address.
+    let place = [
+        (DW_AT_specification, Here("v")),
+        (DW_AT_location, Block(&[3, 0, 0x30, 0, 0, 0, 0, 0, 0])),
+    ];
+    b.leaf("", DW_TAG_variable, &place);
+    b.end_unit();
+    let info = info_of(b.build(), false, &CODE);
+    let mut nearest = Nearest::open(&info);
+    assert_eq!(nearest.kept_variables(), Some((1, 1)));
+    let frame = nearest.variable(0x3000, b"v").unwrap().frame;
+    assert_eq!((frame.file.as_deref(), frame.line), (Some(&b"main.c"[..]), 7));
+    assert_eq!(nearest.variable(0x3001, b"v"), None);
+}
