@@ -7,14 +7,14 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use object::elf;
-
 use super::dwarf::nearest::{Frame, Nearest};
-use super::elf::binutils::{Plain, PlainFile, PlainSection, PlainSymbol, plain};
+use super::elf::binutils::{Plain, PlainFile, PlainSection, plain};
 use crate::model::Store;
 
+mod data;
 mod symbols;
 
+use data::DataSymbols;
 use symbols::Symbols;
 
 /// A binary, as binutils see it.
@@ -36,6 +36,8 @@ pub struct Binary<'data> {
     own: PlainFile<'data>,
     own_symbols: Symbols<'data>,
     debug_file: Option<(PlainFile<'data>, Symbols<'data>)>,
+    /// Made when an address of data is first asked for.
+    data: Option<DataSymbols<'data>>,
     nearest: Option<Nearest<'data>>,
     /// The callers of inlined functions are wanted.
     callers: bool,
@@ -70,7 +72,16 @@ impl<'data> Binary<'data> {
             (file, symbols)
         });
         let nearest = debug.as_ref().map(Nearest::open);
-        Some(Self { is_64, relocatable, own, own_symbols, debug_file, nearest, callers: true })
+        Some(Self {
+            is_64,
+            relocatable,
+            own,
+            own_symbols,
+            debug_file,
+            data: None,
+            nearest,
+            callers: true,
+        })
     }
 
     /// The same, with the innermost frame of each answer only: callers of inlined
@@ -196,9 +207,12 @@ impl<'data> Binary<'data> {
         Some(frames.into_iter().map(shown).collect())
     }
 
-    /// The name of the symbol at an address of data: the first global one there,
-    /// else the last one.
-    fn symbol_of_data(&self, section: &PlainSection<'data>, offset: u64) -> Option<&'data [u8]> {
+    /// The name of the symbol at an address of data.
+    fn symbol_of_data(
+        &mut self,
+        section: &PlainSection<'data>,
+        offset: u64,
+    ) -> Option<&'data [u8]> {
         if section.code {
             return None;
         }
@@ -206,19 +220,8 @@ impl<'data> Binary<'data> {
             true => offset,
             false => section.address.wrapping_add(offset),
         };
-        let here = |symbol: &&PlainSymbol<'data>| {
-            symbol.section == section.number
-                && symbol.address == address
-                && symbol.kind != elf::STT_SECTION
-        };
-        let mut last = None;
-        for symbol in self.own.symbols.iter().filter(here) {
-            last = Some(symbol.name);
-            if symbol.binding == elf::STB_GLOBAL {
-                break;
-            }
-        }
-        last
+        let made = || DataSymbols::new(&self.own.symbols, &self.own.sections);
+        self.data.get_or_insert_with(made).at(section.number, address)
     }
 }
 
