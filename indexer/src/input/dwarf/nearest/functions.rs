@@ -9,6 +9,9 @@ use super::super::limits::Allowance;
 use super::super::ranges::Extent;
 use super::super::unit::{Dwarf, Slice, Unit};
 
+/// DIEs that lie deeper in each other than this are damage, and end the reading.
+const MOST_DEPTH: usize = 1 << 20;
+
 /// One function, inlined or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Function {
@@ -29,10 +32,47 @@ struct Span {
     function: u32,
 }
 
+/// A function around others.
+#[derive(Clone, Copy, Debug)]
+enum Around {
+    /// Nobody needed it yet.
+    Unlisted(Function),
+    /// Its number.
+    Listed(u32),
+}
+
+/// The DIEs around the next one.
+#[derive(Debug, Default)]
+struct Stack {
+    /// The functions among them.
+    functions: Vec<Around>,
+    /// By depth: how many functions there are down to it.
+    depths: Vec<usize>,
+}
+
+impl Stack {
+    /// Goes back to the DIEs above a depth.
+    fn truncate(&mut self, depth: usize) {
+        self.depths.truncate(depth);
+        self.functions.truncate(self.depths.last().copied().unwrap_or(0));
+    }
+
+    /// Goes one deeper.
+    fn push(&mut self, function: Option<Function>) -> gimli::Result<()> {
+        if self.depths.len() >= MOST_DEPTH {
+            return Err(gimli::Error::UnexpectedEof(gimli::ReaderOffsetId(0)));
+        }
+        self.functions.extend(function.map(Around::Unlisted));
+        self.depths.push(self.functions.len());
+        Ok(())
+    }
+}
+
 /// The functions of one unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Functions {
-    /// In the order of their DIEs.
+    /// Those with addresses and those around them: a DIE of one byte without any
+    /// costs nothing.
     pub(super) list: Vec<Function>,
     /// By first address.
     spans: Vec<Span>,
@@ -66,19 +106,17 @@ impl Functions {
         allowance: &Allowance,
     ) -> gimli::Result<()> {
         let mut entries = unit.header.entries_raw(&unit.abbreviations, None)?;
-        // By depth: the innermost function that holds what is inside.
-        let mut around: Vec<Option<u32>> = Vec::new();
+        let mut around = Stack::default();
         let mut found = Vec::new();
         while !entries.is_empty() {
             let depth = usize::try_from(entries.next_depth()).unwrap_or(0);
             let die = entries.next_offset().0;
             let Some(abbreviation) = entries.read_abbreviation()? else { continue };
             around.truncate(depth);
-            let outer = around.last().copied().flatten();
             let tag = abbreviation.tag();
             if !is_function(tag) {
                 entries.skip_attributes(abbreviation.attributes())?;
-                around.push(outer);
+                around.push(None)?;
                 continue;
             }
             let mut extent = Extent::default();
@@ -89,23 +127,45 @@ impl Functions {
                 }
             }
             let _ = extent.read(dwarf, unit, allowance, &mut found);
-            let number = super::super::count32(self.list.len());
             let inlined = tag == constants::DW_TAG_inlined_subroutine;
-            self.list.push(Function {
-                die,
-                inlined,
-                caller: outer.filter(|_| inlined),
-                low: found.first().map_or(0, |range| range.start),
-            });
-            let spans = found.iter().filter(|range| range.start < range.end);
+            let low = found.first().map_or(0, |range| range.start);
+            around.push(Some(Function { die, inlined, caller: None, low }))?;
+            let mut spans = found.iter().filter(|range| range.start < range.end).peekable();
+            if spans.peek().is_none() || !allowance.node() {
+                continue;
+            }
+            let Some(number) = self.list_innermost(&mut around.functions) else { continue };
             self.spans.extend(spans.map(|range| Span {
                 low: range.start,
                 high: range.end,
                 function: number,
             }));
-            around.push(Some(number));
         }
         Ok(())
+    }
+
+    /// Lists the innermost function, and those that it is inlined into: its number.
+    fn list_innermost(&mut self, around: &mut [Around]) -> Option<u32> {
+        // Outside in, from the last one that has no caller or is listed.
+        let first = around.iter().rposition(|around| match around {
+            Around::Listed(_) => true,
+            Around::Unlisted(function) => !function.inlined,
+        });
+        let mut caller = None;
+        for slot in around.get_mut(first.unwrap_or(0)..)? {
+            let number = match *slot {
+                Around::Listed(number) => number,
+                Around::Unlisted(function) => {
+                    let number = super::super::count32(self.list.len());
+                    let caller = caller.filter(|_| function.inlined);
+                    self.list.push(Function { caller, ..function });
+                    number
+                }
+            };
+            *slot = Around::Listed(number);
+            caller = Some(number);
+        }
+        caller
     }
 
     /// The function that holds an address: the one of the shortest range; of

@@ -230,6 +230,12 @@ impl<'data> Nearest<'data> {
         self.units.count.get()
     }
 
+    /// How many functions of the first unit are kept, once it was read.
+    #[cfg(test)]
+    pub(in crate::input) fn kept_functions(&self) -> Option<usize> {
+        Some(self.contents.get(&0)?.as_ref()?.functions.list.len())
+    }
+
     /// How many variables and declarations of the first unit are kept.
     #[cfg(test)]
     pub(in crate::input) fn kept_variables(&self) -> Option<(usize, usize)> {

@@ -56,7 +56,10 @@ impl Rows {
         let mut registers = start();
         let mut discriminator = 0;
         let mut instructions = header.instructions();
-        while let Ok(Some(instruction)) = instructions.next_instruction(header) {
+        let most = most_rows(header.raw_program_buf().slice().len());
+        while building.rows.len() <= most
+            && let Ok(Some(instruction)) = instructions.next_instruction(header)
+        {
             match instruction {
                 LineInstruction::EndSequence => {
                     building.end(registers.address);
@@ -100,6 +103,12 @@ impl Rows {
     }
 }
 
+/// The most rows that a program of so many bytes has: compilers take three bytes
+/// for one, and what comes after more is damage.
+fn most_rows(bytes: usize) -> usize {
+    bytes.checked_div(2).unwrap_or(0).saturating_add(1 << 20)
+}
+
 /// The file that a sequence begins in: the table's first, which DWARF 5 counts as
 /// 0 and means as 1.
 fn first_file(version: u16) -> u64 {
@@ -140,11 +149,8 @@ impl Building {
         let rows = self.rows.get_mut(self.first..).unwrap_or(&mut []);
         if self.disordered {
             // Of equal ones, the first that came stands last, and counts.
-            let mut numbered: Vec<(usize, Row)> = rows.iter().copied().enumerate().collect();
-            numbered.sort_by_key(|&(number, row)| (row.address, Reverse(number)));
-            for (slot, (_, row)) in rows.iter_mut().zip(numbered) {
-                *slot = row;
-            }
+            rows.reverse();
+            rows.sort_by_key(|row| row.address);
         }
         let low = rows.first().map(|row| row.address);
         let (first, after) = (self.first, self.rows.len());

@@ -10,6 +10,7 @@ use crate::input::dwarf::nearest::{Frame, Nearest};
 use crate::model::DwarfSections;
 
 const LOW: (DwAt, Value) = (DW_AT_low_pc, Address(0x1000));
+const LOW2: (DwAt, Value) = (DW_AT_low_pc, Address(0x1100));
 const HIGH: (DwAt, Value) = (DW_AT_high_pc, Number(0x100));
 
 /// `depth` functions inlined in each other, called in file 1 of a table whose
@@ -141,4 +142,56 @@ fn only_declarations_that_are_named_are_kept() {
     let frame = nearest.variable(0x3000, b"v").unwrap().frame;
     assert_eq!((frame.file.as_deref(), frame.line), (Some(&b"main.c"[..]), 7));
     assert_eq!(nearest.variable(0x3001, b"v"), None);
+}
+
+/// Functions of one byte without addresses cost 32 each. Those around a function
+/// are kept, with addresses or not; so is what comes after them.
+#[test]
+fn functions_without_addresses_are_not_kept() {
+    let mut b = Builder::new(V4);
+    let offset = b.lines();
+    b.end_lines();
+    b.unit(&[(DW_AT_stmt_list, Section(offset))]);
+    (0..10_000).for_each(|_| b.leaf("", DW_TAG_subprogram, &[]));
+    b.open("", DW_TAG_subprogram, &[(DW_AT_name, Text("outer"))]);
+    b.leaf("", DW_TAG_inlined_subroutine, &[]);
+    b.open("", DW_TAG_inlined_subroutine, &[(DW_AT_name, Text("middle"))]);
+    b.open("", DW_TAG_lexical_block, &[]);
+    b.leaf("", DW_TAG_inlined_subroutine, &[(DW_AT_name, Text("inner")), LOW, HIGH]);
+    b.close();
+    b.close();
+    let last = [LOW2, (DW_AT_high_pc, Number(0x100)), (DW_AT_name, Text("second"))];
+    b.leaf("", DW_TAG_inlined_subroutine, &last);
+    b.close();
+    b.end_unit();
+    let info = info_of(b.build(), false, &CODE);
+    let mut nearest = Nearest::open(&info);
+    let mut names = |address| {
+        let function = nearest.find(address, true).unwrap().function.unwrap();
+        let callers = nearest.callers(function).into_iter().map(|frame| frame.function);
+        let names: Vec<_> = [function.name].into_iter().chain(callers).flatten().collect();
+        String::from_utf8(names.join(&b' ')).unwrap()
+    };
+    assert_eq!(names(0x1010), "inner middle outer");
+    assert_eq!(names(0x1110), "second outer");
+    assert_eq!(nearest.kept_functions(), Some(4));
+}
+
+/// A byte of a line program costs 24 in memory: a program of nothing but rows
+/// is cut, and what did not end by then has none.
+#[test]
+fn rows_beyond_what_programs_hold_are_not_kept() {
+    for (rows, found) in [(1 << 20, true), (3 << 20, false)] {
+        let mut b = Builder::new(V4);
+        let offset = b.lines();
+        b.row(0x1000, 1, 1, 0);
+        // Special opcodes: one byte further each.
+        b.line.bytes.extend(std::iter::repeat_n(0x1c, rows));
+        b.end_sequence(0x1000_0000);
+        b.end_lines();
+        b.unit(&[(DW_AT_stmt_list, Section(offset))]);
+        b.end_unit();
+        let info = info_of(b.build(), false, &CODE);
+        assert_eq!(Nearest::open(&info).find(0x1000, true).is_some(), found, "{rows}");
+    }
 }
