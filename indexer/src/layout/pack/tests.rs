@@ -84,7 +84,7 @@ proptest::proptest! {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(40))]
 
-    /// 500 names of random bytes took 45 % more than plain, and 255 of one byte 7 %:
+    /// 500 names of random bytes took a quarter more than plain and more, many of one byte too:
     /// phrases between bytes that nothing fits. Such names stay plain now.
     #[test]
     fn packed_names_are_never_larger_by_more_than_the_limit(
