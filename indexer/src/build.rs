@@ -53,7 +53,7 @@ pub struct BuildOptions {
     /// cannot demangle or have no time to.
     pub demangle: bool,
     /// Store names packed: several times smaller, and to be put together when one
-    /// is read.
+    /// is read. Names that would take over 256 bytes more so stay plain.
     pub pack_names: bool,
     /// Leave the columns of lines and calls out.
     pub no_columns: bool,

@@ -332,6 +332,27 @@ fn far_lines_of_assembly_are_no_longer_than_near_ones() {
     }
 }
 
+/// Lines of 20,000 places far from each other, in one function: its roots were
+/// gone through one by one for every row.
+#[test]
+fn many_far_places_of_one_function_are_found_at_once() {
+    const PLACES: u32 = 20_000;
+    let mut unit = assembly(0, 0..PLACES * 12);
+    for (row, number) in unit.rows.iter_mut().zip(0..) {
+        row.line = 1000 + (number % PLACES) * 128 + number / PLACES;
+    }
+    let started = std::time::Instant::now();
+    let bytes = build(&[unit.clone()], AddressKind::Svma);
+    let took = started.elapsed();
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+    let index = Index::from_bytes(&bytes).unwrap();
+    for number in (0..PLACES * 12).step_by(997) {
+        let frame = index.frames(Svma(0x1000 + u64::from(number) * 4)).unwrap().next();
+        let line = unit.rows[number as usize].line;
+        assert_eq!(frame.unwrap().unwrap().line(), Some(line));
+    }
+}
+
 #[test]
 fn a_file_that_only_rows_know_is_no_place_of_declaration() {
     // A line without a file, as Go has it for inlined functions.

@@ -130,10 +130,8 @@ impl Maps {
             Some(List::Many(many)) => many.remove(start),
             None => {}
         }
-        // No list is without a chunk.
-        if self.list.as_deref().is_some_and(|list| list.len() == 0) {
-            self.list = None;
-        }
+        // Many without a chunk would have no place for the next one.
+        self.list.take_if(|list| list.len() == 0);
     }
 
     #[cfg(test)]
@@ -433,6 +431,20 @@ mod tests {
                 check(&maps);
             }
         }
+    }
+
+    /// All of very many mappings were taken away, and the next one had no chunk to go into.
+    #[test]
+    fn a_mapping_after_all_of_many_are_gone() {
+        let mut maps = Maps::default();
+        let many = u64::try_from(CHUNK).unwrap_or(0) + 1;
+        for at in 0..many {
+            maps.insert(map(at << 4, (at << 4) + 16, 0, 1));
+        }
+        (0..many).for_each(|at| maps.remove(at << 4));
+        assert_eq!((maps.owned(0), maps.find(0)), (0, None));
+        maps.insert(map(5, 9, 0, 2));
+        assert_eq!(maps.list(), [map(5, 9, 0, 2)]);
     }
 
     /// Mappings from the last address down moved all others each time: 200,000 of them, most

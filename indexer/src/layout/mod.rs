@@ -186,7 +186,7 @@ fn size32(size: u64) -> u32 {
 /// ```
 pub fn plan<'data>(
     image: &Image<'data>,
-    normalised: Normalised<'data>,
+    mut normalised: Normalised<'data>,
     lines: EncodedLines<'data>,
     options: LayoutOptions,
     report: &mut crate::model::Report,
@@ -197,6 +197,8 @@ pub fn plan<'data>(
         span.section = sections.stored(span.section.get()).into();
     }
     let owner_records = regions::place(image, &normalised, &sections, options, &mut plan, report)?;
+    // They are records now: a tenth of what a build of names takes.
+    normalised.pieces = Vec::new();
     place_aliases(&normalised, &owner_records, &mut plan)?;
     place_names_only(&normalised, &sections, &mut plan)?;
     for segment in &image.segments {

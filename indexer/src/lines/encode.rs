@@ -153,7 +153,8 @@ struct Encoder<'a, 'data> {
     nodes: Vec<Node>,
     /// For each node of the piece its offset, and the function it is of.
     placed: Vec<Placed>,
-    /// Further roots of the piece, for rows whose lines are far from the function's.
+    /// Further roots of the piece, for rows whose lines are far from the function's;
+    /// by function and line.
     far: Vec<FarRoot>,
     /// Pieces that others interrupt, by number: where they go on.
     interrupted: HashMap<u32, Interrupted<'a>>,
@@ -466,9 +467,9 @@ impl<'a, 'data> Encoder<'a, 'data> {
         let mut function = self.functions.written(placed.function);
         let mut node = placed.offset;
         if placed.depth == 0 && !self.far.is_empty() && is_far(row.line, function.base) {
-            let wanted = (placed.function, base_of(row.line));
-            let is_wanted = |far: &&FarRoot| (far.function, far.written.base) == wanted;
-            if let Some(far) = self.far.iter().find(is_wanted) {
+            let key = |far: &FarRoot| (far.function, far.written.base);
+            let found = self.far.binary_search_by_key(&(placed.function, base_of(row.line)), key);
+            if let Some(far) = found.ok().and_then(|at| self.far.get(at)) {
                 (node, function) = (far.offset, far.written);
             }
         }

@@ -47,16 +47,7 @@ impl LineRow {
     pub(super) fn first(address: u64) -> Self {
         Self { address, ..Self::default() }
     }
-
-    /// True when it says what the row before it says, close behind that.
-    fn goes_on(&self, before: &Self) -> bool {
-        let place = |row: &Self| (row.file, row.line, row.column);
-        place(self) == place(before) && self.address.wrapping_sub(before.address) < NEAR
-    }
 }
-
-/// Code between two rows of one place that are taken for one.
-const NEAR: u64 = 4096;
 
 /// Rows from the first address up to an end.
 #[derive(Clone, Debug)]
@@ -205,10 +196,6 @@ struct Rows<'a, 'report> {
     rows: Store,
     /// First address of the open sequence.
     start: u64,
-    /// Address of its last row, kept or not.
-    last: u64,
-    /// Rows of it that say what the row before says, and are not kept.
-    repeated: u64,
     /// Rows of the open sequence outside every mapping.
     dead: u64,
     in_order: bool,
@@ -224,8 +211,6 @@ impl<'a, 'report> Rows<'a, 'report> {
             mapping: None,
             rows: Store::new(packed),
             start: 0,
-            last: 0,
-            repeated: 0,
             dead: 0,
             in_order: true,
             sequences: Vec::new(),
@@ -235,36 +220,25 @@ impl<'a, 'report> Rows<'a, 'report> {
     /// Takes a row; one outside every mapping is a tombstone.
     fn push(&mut self, registers: &Registers) {
         let address = registers.address;
-        let mut known = true;
         if !self.mapping.is_some_and(|mapping| mapping.holds(address)) {
             match self.addresses.find(address) {
-                Some(mapping) => (self.mapping, known) = (Some(*mapping), false),
+                Some(mapping) => self.mapping = Some(*mapping),
                 None => {
                     self.dead = self.dead.saturating_add(1);
                     return;
                 }
             }
         }
-        let row = LineRow {
+        match self.rows.open().len {
+            0 => self.start = address,
+            _ => self.in_order &= self.rows.last().address <= address,
+        }
+        self.rows.push(LineRow {
             address,
             file: u32::try_from(registers.file).unwrap_or(NONE),
             line: registers.line,
             column: u32::try_from(registers.column).unwrap_or(0),
-        };
-        match self.rows.open().len {
-            0 => self.start = address,
-            _ => {
-                self.in_order &= self.last <= address;
-                // Programs repeat places, for statements and views: a third of the rows of C.
-                if known && self.in_order && row.goes_on(self.rows.last()) {
-                    self.last = address;
-                    self.repeated = self.repeated.saturating_add(1);
-                    return;
-                }
-            }
-        }
-        self.last = address;
-        self.rows.push(row);
+        });
     }
 
     /// Drops what is out of order in the open sequence.
@@ -284,7 +258,6 @@ impl<'a, 'report> Rows<'a, 'report> {
                 false => dropped = dropped.saturating_add(1),
             }
         }
-        self.last = self.rows.last().address;
         self.report.skip_many("line rows out of order", dropped);
     }
 
@@ -295,7 +268,7 @@ impl<'a, 'report> Rows<'a, 'report> {
         }
         let rows = self.rows.open();
         if rows.len > 0 {
-            let (start, last) = (self.start, self.last);
+            let (start, last) = (self.start, self.rows.last().address);
             let end = match end {
                 Some(end) if end >= last => end,
                 // The end is in the midst of them: those past it are wrong.
@@ -306,8 +279,7 @@ impl<'a, 'report> Rows<'a, 'report> {
                 }
             };
             if self.linked && self.reaches_out(start, end) {
-                let rows = super::wide(rows.len).saturating_add(self.repeated);
-                self.dead = self.dead.saturating_add(rows);
+                self.dead = self.dead.saturating_add(super::wide(rows.len));
                 self.rows.clear_open();
             } else if start < end {
                 self.sequences.push(Sequence { start, end, rows });
@@ -317,7 +289,6 @@ impl<'a, 'report> Rows<'a, 'report> {
         }
         self.report.skip_many("line rows of dead code", self.dead);
         self.dead = 0;
-        self.repeated = 0;
         self.in_order = true;
         self.rows.close();
     }

@@ -22,11 +22,15 @@ use train::{Trained, train};
 const SAMPLE: u64 = 2 << 20;
 /// Bytes of names by which the phrases are judged.
 const JUDGED: u64 = 4 << 20;
+/// Bytes that packed names may have more than plain ones: more, and they stay plain.
+/// Some, as the dictionary of a few short names is more than it saves.
+const MOST_GROWTH: u64 = 256;
 
-/// Packs the names of a plan.
+/// Packs the names of a plan, or leaves them plain where packed ones, dictionary
+/// included, have over 256 bytes more.
 ///
 /// # Errors
-/// [`LayoutError::PackedNamesTooLarge`] where they pass 4 GiB all the same.
+/// [`LayoutError::PackedNamesTooLarge`] where packed ones pass 4 GiB all the same.
 ///
 /// ```
 /// # let plan = include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/doc/plan.rs"));
@@ -37,6 +41,7 @@ const JUDGED: u64 = 4 << 20;
 /// ```
 pub fn pack_names(plan: &mut Plan<'_>) -> Result<(), LayoutError> {
     let total = plan.names.size;
+    let limit = total.saturating_add(MOST_GROWTH);
     let mut packer = Packer::new(|most| sample(plan, total, most), total);
     let unit = 1u64 << plan.names.shift;
     let mut moved: Vec<(u32, u32)> = Vec::with_capacity(plan.names.len());
@@ -49,6 +54,10 @@ pub fn pack_names(plan: &mut Plan<'_>) -> Result<(), LayoutError> {
         let old = u32::try_from(at >> plan.names.shift).map_err(|_| LayoutError::NamesTooLarge)?;
         moved.push((old, place));
         packer.push(&name, stored.is_long())?;
+        // Before the next place: plain names may be where packed ones would pass 4 GiB.
+        if u64::try_from(packer.section.len()).unwrap_or(u64::MAX) > limit {
+            return Ok(());
+        }
         let prefix = if stored.is_long() { 4 } else { 0 };
         let len = u64::try_from(name.len()).unwrap_or(u64::MAX);
         at = at.saturating_add(prefix).saturating_add(len);

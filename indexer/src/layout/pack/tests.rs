@@ -78,6 +78,66 @@ proptest::proptest! {
         let names: Vec<_> = names.into_iter().map(String::into_bytes).collect();
         proptest::prop_assert_eq!(there_and_back(&names), names);
     }
+
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(40))]
+
+    /// 500 names of random bytes took a quarter more than plain and more, many of one byte too:
+    /// phrases between bytes that nothing fits. Such names stay plain now.
+    #[test]
+    fn packed_names_are_never_larger_by_more_than_the_limit(
+        names in proptest::collection::vec(
+            proptest::collection::vec(proptest::prelude::any::<u8>(), 1..90), 1..600,
+        ),
+        letters in proptest::collection::vec("[ab0_]{1,40}", 0..600),
+    ) {
+        let letters = letters.into_iter().map(String::into_bytes);
+        let names: Vec<_> = names.into_iter().chain(letters).collect();
+        let (plain, stored, packed) = sizes(&names);
+        proptest::prop_assert!(stored <= plain + 256, "{} plain, {} stored", plain, stored);
+        proptest::prop_assert!(packed || stored == plain);
+    }
+}
+
+/// Bytes of the names' section before and after packing, and whether they are packed.
+fn sizes(names: &[Vec<u8>]) -> (u64, u64, bool) {
+    let mut plan = Plan::default();
+    names.iter().for_each(|name| plan.names.push_other(name));
+    let plain = plan.names.size;
+    pack_names(&mut plan).unwrap();
+    (plain, plan.names.size, plan.is_packed())
+}
+
+/// As `pack_names` did it before: all packed, whatever that takes.
+fn packed_anyway(names: &[Vec<u8>]) -> u64 {
+    let total = names.iter().map(|name| name.len() as u64).sum();
+    let mut packer = Packer::new(|_| names.iter().cloned(), total);
+    names.iter().for_each(|name| packer.push(name, false).unwrap());
+    packer.section.len() as u64
+}
+
+#[test]
+fn names_that_grow_stay_plain_and_a_few_more_bytes_are_taken() {
+    let mut state = 1u64;
+    let mut byte = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        0x80 | (state >> 57) as u8
+    };
+    let random: Vec<Vec<u8>> = (0..500).map(|_| (0..120).map(|_| byte()).collect()).collect();
+    let single: Vec<Vec<u8>> = (1..=255u8).map(|byte| vec![byte]).collect();
+    for grows in [&random, &single] {
+        let (plain, stored, packed) = sizes(grows);
+        assert!(packed_anyway(grows) > plain + MOST_GROWTH);
+        assert_eq!((stored, packed), (plain, false));
+    }
+    // As many bytes more as are allowed: three for each name of one byte, less its own, and the head.
+    for (count, packed) in [(120usize, true), (121, false)] {
+        let few = &single[..count];
+        assert_eq!(packed_anyway(few), 16 + 3 * count as u64);
+        assert_eq!(sizes(few).2, packed, "{count}");
+    }
 }
 
 #[test]
