@@ -3,6 +3,18 @@
 //! In: an ELF file, and its debug file where it has one. Out: frames, innermost
 //! first. Where this is not the right answer, `symidx lookup` has that: this
 //! module's rules are those of binutils 2.40, each a function with its name.
+//!
+//! ```
+//! # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+//! use symidx_indexer::{input::nearest::Binary, model::Store};
+//!
+//! let (store, data) = (Store::new(), std::fs::read(app)?);
+//! let mut binary = Binary::open(app, &data, &store).expect("an ELF file");
+//! for frame in binary.frames(0x4001a8) {
+//!     println!("{} {}", String::from_utf8_lossy(frame.function.unwrap_or(b"??")), frame.line);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 use std::path::Path;
 use std::rc::Rc;
@@ -63,6 +75,15 @@ pub struct NearestFrame<'data> {
 
 impl<'data> Binary<'data> {
     /// Reads a file; `None` for what GNU's tools do not take for a binary.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # use symidx_indexer::{input::nearest::Binary, model::Store};
+    /// # let (store, data) = (Store::new(), std::fs::read(app)?);
+    /// assert!(Binary::open(app, &data, &store).is_some());
+    /// assert!(Binary::open(app, b"text\n", &store).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn open(path: &Path, data: &'data [u8], store: &'data Store) -> Option<Self> {
         let Plain { is_64, relocatable, own, debug_file, debug } = plain(path, data, store)?;
@@ -86,18 +107,47 @@ impl<'data> Binary<'data> {
 
     /// The same, with the innermost frame of each answer only: callers of inlined
     /// functions are not read.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # use symidx_indexer::{input::nearest::Binary, model::Store};
+    /// # let (store, data) = (Store::new(), std::fs::read(app)?);
+    /// # let binary = Binary::open(app, &data, &store).unwrap();
+    /// let mut binary = binary.without_callers();
+    /// assert_eq!(binary.frames(0x4001a8).len(), 1); // of three
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn without_callers(self) -> Self {
         Self { callers: false, ..self }
     }
 
     /// Addresses have 64 bits.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # use symidx_indexer::{input::nearest::Binary, model::Store};
+    /// # let (store, data) = (Store::new(), std::fs::read(app)?);
+    /// # let binary = Binary::open(app, &data, &store).unwrap();
+    /// assert!(binary.is_64());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn is_64(&self) -> bool {
         self.is_64
     }
 
     /// The number of the first section of that name, in memory or not.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # use symidx_indexer::{input::nearest::Binary, model::Store};
+    /// # let (store, data) = (Store::new(), std::fs::read(app)?);
+    /// # let binary = Binary::open(app, &data, &store).unwrap();
+    /// assert_eq!(binary.section(b".text"), Some(2));
+    /// assert_eq!(binary.section(b".nope"), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn section(&self, name: &[u8]) -> Option<u32> {
         let section = self.own.sections.iter().find(|section| section.name == name)?;
@@ -105,12 +155,34 @@ impl<'data> Binary<'data> {
     }
 
     /// The names and addresses of all symbols, in the order of their table.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # use symidx_indexer::{input::nearest::Binary, model::Store};
+    /// # let (store, data) = (Store::new(), std::fs::read(app)?);
+    /// # let binary = Binary::open(app, &data, &store).unwrap();
+    /// assert!(binary.symbols().any(|symbol| symbol == (&b"outer"[..], 0x4001a0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn symbols(&self) -> impl Iterator<Item = (&'data [u8], u64)> + '_ {
         self.own.symbols.iter().map(|symbol| (symbol.name, symbol.address))
     }
 
     /// The frames of an address: of the first section that holds it and has
     /// something to say.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # use symidx_indexer::{input::nearest::Binary, model::Store};
+    /// # let (store, data) = (Store::new(), std::fs::read(app)?);
+    /// # let mut binary = Binary::open(app, &data, &store).unwrap();
+    /// let frames = binary.frames(0x4001a8);
+    /// let names: Vec<_> = frames.iter().filter_map(|frame| frame.function).collect();
+    /// assert_eq!(names, [&b"leaf"[..], b"middle", b"outer"]);
+    /// assert_eq!((frames[0].file.as_deref(), frames[0].line), (Some(&b"/src/lines.c"[..]), 6));
+    /// assert!(binary.frames(1).is_empty()); // no section is there
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn frames(&mut self, address: u64) -> Vec<NearestFrame<'data>> {
         for number in 0..self.own.sections.len() {
             let Some(&section) = self.own.sections.get(number) else { break };
@@ -127,6 +199,16 @@ impl<'data> Binary<'data> {
     }
 
     /// The frames of an offset in a section.
+    ///
+    /// ```
+    /// # let app = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/lines.elf"));
+    /// # use symidx_indexer::{input::nearest::Binary, model::Store};
+    /// # let (store, data) = (Store::new(), std::fs::read(app)?);
+    /// # let mut binary = Binary::open(app, &data, &store).unwrap();
+    /// let text = binary.section(b".text").unwrap();
+    /// assert_eq!(binary.frames_in(text, 0x38), binary.frames(0x4001a8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn frames_in(&mut self, section: u32, offset: u64) -> Vec<NearestFrame<'data>> {
         let section = self.own.sections.iter().find(|known| known.number == section).copied();
         match section.filter(|section| offset < section.size) {
