@@ -66,6 +66,11 @@ pub struct Phrase {
 
 impl Phrase {
     /// `None` when the offset does not fit.
+    ///
+    /// ```
+    /// assert!(symidx::format::Phrase::new(0xff_ffff, 1).is_some());
+    /// assert!(symidx::format::Phrase::new(0x100_0000, 1).is_none()); // 24 bits
+    /// ```
     #[must_use]
     pub fn new(at: u32, len: u8) -> Option<Self> {
         match at.to_le_bytes() {
@@ -75,6 +80,11 @@ impl Phrase {
     }
 
     /// Offset in the text.
+    ///
+    /// ```
+    /// let phrase = symidx::format::Phrase { at: [0x45, 0x23, 0x01], len: 7 };
+    /// assert_eq!(phrase.at(), 0x12345); // little-endian, as stored
+    /// ```
     #[must_use]
     #[inline]
     pub fn at(&self) -> u32 {
