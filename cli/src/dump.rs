@@ -15,7 +15,7 @@ use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;
 use crate::source::{self, Source, Taken};
-use crate::text::{Hex, Object, bytes_of, decimal, hex, plain};
+use crate::text::{Hex, Object, decimal, hex, plain};
 use crate::ui::Ui;
 
 /// Every symbol and name of an index, in a stable order.
@@ -104,14 +104,14 @@ fn symbol_text(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
     }
     out.push(b' ');
     match symbol.section()? {
-        Some(section) if !section.name().is_empty() => plain(out, &bytes_of(section.name())),
+        Some(section) if !section.name().is_empty() => plain(out, &section.name().to_bytes()),
         _ => out.push(b'-'),
     }
     out.push(b' ');
-    plain(out, &bytes_of(symbol.stored_name()));
+    plain(out, &symbol.stored_name().to_bytes());
     if let Some(module) = symbol.module()? {
         out.extend_from_slice(b" [");
-        plain(out, &bytes_of(module));
+        plain(out, &module.to_bytes());
         out.push(b']');
     }
     out.push(b'\n');
@@ -124,16 +124,16 @@ fn symbol_text(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
             out.extend_from_slice(word.as_bytes());
         }
         out.push(b' ');
-        plain(out, &bytes_of(alias.stored_name()));
+        plain(out, &alias.stored_name().to_bytes());
         out.push(b'\n');
     }
     Ok(())
 }
 
 fn symbol_json(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
-    let section = symbol.section()?.map(|section| bytes_of(section.name()));
+    let section = symbol.section()?.map(|section| section.name().to_bytes());
     let mut object = Object::new(out);
-    object.name("name", &bytes_of(symbol.stored_name()));
+    object.name("name", &symbol.stored_name().to_bytes());
     object
         .field("address", Hex(symbol.start().0))
         .field("size", symbol.size())
@@ -141,7 +141,7 @@ fn symbol_json(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
         .field("binding", symbol.binding().as_str())
         .field("extent", symbol.extent().as_str())
         .field("section", section)
-        .field("module", symbol.module()?.map(bytes_of));
+        .field("module", symbol.module()?.map(symidx::Name::to_bytes));
     let flags =
         [(symbol.is_part(), "part"), (symbol.is_folded(), "folded"), (symbol.is_dwarf(), "dwarf")];
     let flags: Vec<&str> = flags.iter().filter(|(on, _)| *on).map(|(_, flag)| *flag).collect();
@@ -154,7 +154,7 @@ fn symbol_json(out: &mut Vec<u8>, symbol: &Symbol<'_>) -> Result<(), Corrupt> {
             out.push(b',');
         }
         let mut entry = Object::new(out);
-        entry.name("name", &bytes_of(alias.stored_name()));
+        entry.name("name", &alias.stored_name().to_bytes());
         entry
             .field("size", u64::from(alias.stated_size()))
             .field("kind", alias.kind().as_str())
@@ -176,11 +176,11 @@ fn name_text(out: &mut Vec<u8>, name: &Match<'_>) -> Result<(), Corrupt> {
     }
     out.extend_from_slice(b" name-only ");
     match name.section()? {
-        Some(section) if !section.name().is_empty() => plain(out, &bytes_of(section.name())),
+        Some(section) if !section.name().is_empty() => plain(out, &section.name().to_bytes()),
         _ => out.push(b'-'),
     }
     out.push(b' ');
-    plain(out, &bytes_of(name.stored_name()));
+    plain(out, &name.stored_name().to_bytes());
     out.push(b'\n');
     Ok(())
 }
@@ -188,10 +188,10 @@ fn name_text(out: &mut Vec<u8>, name: &Match<'_>) -> Result<(), Corrupt> {
 fn name_json(out: &mut Vec<u8>, name: &Match<'_>) -> Result<(), Corrupt> {
     let section = match name.kind() {
         Kind::Tls | Kind::Absolute => None,
-        _ => name.section()?.map(|section| bytes_of(section.name())),
+        _ => name.section()?.map(|section| section.name().to_bytes()),
     };
     let mut object = Object::new(out);
-    object.name("name", &bytes_of(name.stored_name()));
+    object.name("name", &name.stored_name().to_bytes());
     object
         .field("address", Hex(name.address()))
         .field("size", name.size())

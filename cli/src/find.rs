@@ -15,7 +15,7 @@ use crate::options::ReadArgs;
 use crate::output::Output;
 use crate::shown::Shown;
 use crate::source::{self, Source, Taken};
-use crate::text::{Hex, Object, bytes_of, decimal, hex, plain};
+use crate::text::{Hex, Object, decimal, hex, plain};
 use crate::ui::Ui;
 
 /// Names to addresses.
@@ -127,7 +127,7 @@ fn find<'i>(
         let must_hold = literal_part(name).map(memchr::memmem::Finder::new);
         let (mut bare, mut buffer) = (Vec::new(), Vec::new());
         found = scan(index, |entry| {
-            let linkage = bytes_of(entry.name());
+            let linkage = entry.name().to_bytes();
             if must_hold.as_ref().is_some_and(|part| part.find(&linkage).is_none()) {
                 return Ok(false);
             }
@@ -171,7 +171,7 @@ fn matches(
     entry: &Match<'_>,
     wanted: impl Fn(&[u8]) -> bool,
 ) -> Result<bool, Corrupt> {
-    Ok(wanted(&bytes_of(entry.name()))
+    Ok(wanted(&entry.name().to_bytes())
         || shown.texts(entry)?.is_some_and(|texts| wanted(texts.full)))
 }
 
@@ -220,14 +220,14 @@ fn json(output: &mut Output, name: &str, found: &[Match<'_>]) -> Result<(), Corr
         if i > 0 {
             out.push(b',');
         }
-        let section = found.section()?.map(|section| bytes_of(section.name()));
+        let section = found.section()?.map(|section| section.name().to_bytes());
         let mut entry = Object::new(out);
-        entry.name("name", &bytes_of(found.stored_name()));
+        entry.name("name", &found.stored_name().to_bytes());
         entry
             .field("address", Hex(found.address()))
             .field("size", found.size())
             .field("section", section)
-            .field("module", found.module()?.map(bytes_of))
+            .field("module", found.module()?.map(symidx::Name::to_bytes))
             .field("kind", found.kind().as_str());
         entry.end();
     }
@@ -247,14 +247,14 @@ fn lines(output: &mut Output, found: &[Match<'_>]) -> Result<(), Corrupt> {
         out.extend_from_slice(found.kind().as_str().as_bytes());
         out.push(b' ');
         match found.section()? {
-            Some(section) if !section.name().is_empty() => plain(out, &bytes_of(section.name())),
+            Some(section) if !section.name().is_empty() => plain(out, &section.name().to_bytes()),
             _ => out.push(b'-'),
         }
         out.push(b' ');
-        plain(out, &bytes_of(found.stored_name()));
+        plain(out, &found.stored_name().to_bytes());
         if let Some(module) = found.module()? {
             out.extend_from_slice(b" [");
-            plain(out, &bytes_of(module));
+            plain(out, &module.to_bytes());
             out.push(b']');
         }
         out.push(b'\n');

@@ -7,8 +7,6 @@ use std::borrow::Cow;
 
 use symidx::{Corrupt, DisplayName, Frame, Frames, Index, Name, SourceFile, Symbol};
 
-use crate::text::bytes_of;
-
 /// One function of a chain; what is not known is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FrameText<'i> {
@@ -79,7 +77,7 @@ impl<'i> PathText<'i> {
     /// What follows the last slash.
     pub(crate) fn base(&self) -> Cow<'i, [u8]> {
         let base = |name: &[u8]| memchr::memrchr(b'/', name).map_or(0, |at| at.saturating_add(1));
-        match bytes_of(self.name) {
+        match self.name.to_bytes() {
             Cow::Borrowed(name) => Cow::Borrowed(name.get(base(name)..).unwrap_or(&[])),
             Cow::Owned(mut name) => Cow::Owned(name.split_off(base(&name).min(name.len()))),
         }

@@ -14,7 +14,7 @@ use crate::failure::{Failure, exit};
 use crate::options::ReadArgs;
 use crate::output::Output;
 use crate::source::{self, Source, Taken};
-use crate::text::{self, Hex, Object, bytes_of, counted, grouped, plain};
+use crate::text::{self, Hex, Object, counted, grouped, plain};
 use crate::ui::Ui;
 
 /// What an index holds, where it came from and what was left out.
@@ -206,7 +206,7 @@ impl<'i> Facts<'i> {
             );
         }
         for section in &self.sections {
-            let name = bytes_of(section.name());
+            let name = section.name().to_bytes();
             let name = String::from_utf8_lossy(&name);
             let (start, size) = (section.address().0, section.size());
             line(
@@ -291,7 +291,7 @@ impl<'i> Facts<'i> {
                 .field("permissions", permissions(segment.flags.get()).as_str());
         });
         array(object.key("sections"), &self.sections, |entry, section| {
-            entry.name("name", &bytes_of(section.name()));
+            entry.name("name", &section.name().to_bytes());
             entry
                 .field("address", Hex(section.address().0))
                 .field("size", section.size())

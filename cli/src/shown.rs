@@ -7,8 +7,6 @@
 use symidx::{Corrupt, DisplayName, DisplayText, Match};
 use symidx_indexer::demangle::{Demangler, Texts};
 
-use crate::text::bytes_of;
-
 /// Shows names, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
@@ -48,7 +46,7 @@ impl Shown {
     pub(crate) fn texts(&mut self, found: &Match<'_>) -> Result<Option<Texts<'_>>, Corrupt> {
         let stored = if self.enabled { found.display_name()? } else { None };
         let Some(display) = stored else {
-            return Ok(self.demangler.texts(&bytes_of(found.name())));
+            return Ok(self.demangler.texts(&found.name().to_bytes()));
         };
         self.stored(display.full());
         let full = self.text.len();

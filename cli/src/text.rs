@@ -195,18 +195,6 @@ pub(crate) fn plain(out: &mut Vec<u8>, bytes: &[u8]) {
 /// What is printed for a function that has no name.
 pub(crate) const UNKNOWN: Cow<'static, [u8]> = Cow::Borrowed(b"??");
 
-/// The bytes of a name: where they are, or put together when they are packed.
-pub(crate) fn bytes_of(name: symidx::Name<'_>) -> Cow<'_, [u8]> {
-    match name.as_bytes() {
-        Some(bytes) => Cow::Borrowed(bytes),
-        None => {
-            let mut bytes = Vec::with_capacity(name.len());
-            name.pieces().for_each(|piece| bytes.extend_from_slice(piece));
-            Cow::Owned(bytes)
-        }
-    }
-}
-
 /// Bytes of a command line or of a file as a path or word.
 #[cfg(unix)]
 pub(crate) fn os_str(bytes: &[u8]) -> &std::ffi::OsStr {

@@ -98,6 +98,28 @@ impl<'a> Name<'a> {
         plain.into_iter().chain(packed.into_iter().flatten())
     }
 
+    /// The name's bytes: where they are stored, or put together on the heap where
+    /// the name section is packed.
+    ///
+    /// ```
+    /// # let packed = symidx::Index::from_bytes(include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/golden/packed.symidx")))?;
+    /// let name = packed.find("main").next().unwrap()?.name();
+    /// assert_eq!((name.as_bytes(), &*name.to_bytes()), (None, &b"main"[..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn to_bytes(self) -> std::borrow::Cow<'a, [u8]> {
+        match self.as_bytes() {
+            Some(bytes) => bytes.into(),
+            None => {
+                let mut bytes = std::vec::Vec::with_capacity(self.len());
+                self.pieces().for_each(|piece| bytes.extend_from_slice(piece));
+                bytes.into()
+            }
+        }
+    }
+
     /// Bytes of the name.
     ///
     /// ```

@@ -7,7 +7,7 @@
 use super::options::Options;
 use crate::frames::{FrameText, PathText};
 use crate::shown::Shown;
-use crate::text::{bytes_of, decimal, plain};
+use crate::text::{decimal, plain};
 
 /// Writes answers.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl<'o> Writer<'o> {
             if self.options.functions {
                 match frame.function.filter(|name| !name.is_empty()) {
                     Some(name) => {
-                        let name = bytes_of(name);
+                        let name = name.to_bytes();
                         write(out, self.names.full(&name, frame.display), self.careful);
                     }
                     None => out.extend_from_slice(b"??"),

@@ -10,7 +10,6 @@ use symidx::{Corrupt, ImageSectionId, Index, Name, Section, Svma, Symbol};
 use crate::find::{literal_part, scan};
 use crate::frames::{Chain, FrameText, Want, symbol_of};
 use crate::shown::Shown;
-use crate::text::bytes_of;
 
 /// Which frames are shown is decided when they are printed.
 const EVERYTHING: Want = Want { inlines: true, display: true };
@@ -85,7 +84,7 @@ impl<'i> Finder<'i> {
         let part = memchr::memmem::Finder::new(part);
         let mut shown = Shown::new(true);
         let found = scan(self.index, |entry| {
-            Ok(part.find(&bytes_of(entry.name())).is_some()
+            Ok(part.find(&entry.name().to_bytes()).is_some()
                 && shown.texts(entry)?.is_some_and(|texts| texts.full == name))
         })?;
         Ok(found.first().map_or(0, |found| found.address().wrapping_add(offset)))
@@ -147,7 +146,7 @@ impl<'i> Finder<'i> {
                 true => index.stated_function_in(section.id(), offset),
                 false => index.stated_function(address),
             }?
-            && is_another_name(symbol, &bytes_of(stated))?
+            && is_another_name(symbol, &stated.to_bytes())?
         {
             outermost.function = Some(stated);
             outermost.display = index.display_name(stated).ok().flatten();
@@ -227,7 +226,7 @@ fn is_function(symbol: &Symbol<'_>) -> bool {
 /// of (`f` for `f.cold`), and for another name at the same place: debug
 /// information has these, and GNU prints them.
 fn is_another_name(symbol: &Symbol<'_>, stated: &[u8]) -> Result<bool, Corrupt> {
-    let name = bytes_of(symbol.name());
+    let name = symbol.name().to_bytes();
     let of_piece = is_piece(&name, stated);
     if of_piece || *name == *stated {
         return Ok(of_piece);

@@ -10,7 +10,7 @@ use symidx::{Corrupt, Index, LineRow, Svma};
 use crate::failure::Failure;
 use crate::frames::{Chain, FrameText, Want};
 use crate::output::Output;
-use crate::text::{Hex, Object, UNKNOWN, Value as _, bytes_of, decimal, hex, plain};
+use crate::text::{Hex, Object, UNKNOWN, Value as _, decimal, hex, plain};
 
 /// Prints every row; `broken` makes an error of damage.
 pub(super) fn dump(
@@ -51,7 +51,7 @@ fn sections<'i>(index: &'i Index<'_>) -> Result<Vec<Cow<'i, [u8]>>, Corrupt> {
     if !index.is_relocatable() {
         return Ok(Vec::new());
     }
-    index.sections().map(|section| Ok(bytes_of(section?.name()))).collect()
+    index.sections().map(|section| Ok(section?.name().to_bytes())).collect()
 }
 
 /// The name of the section that a row's address is an offset in.
@@ -70,7 +70,7 @@ fn row_text(out: &mut Vec<u8>, row: &LineRow, section: Option<&[u8]>, frames: &[
     decimal(out, row.size);
     for (i, frame) in frames.iter().enumerate() {
         out.extend_from_slice(if i == 0 { b" " } else { b"  (inlined by) " });
-        plain(out, &frame.function.map_or(UNKNOWN, bytes_of));
+        plain(out, &frame.function.map_or(UNKNOWN, symidx::Name::to_bytes));
         out.extend_from_slice(b" at ");
         match frame.file {
             Some(file) => {
@@ -100,7 +100,7 @@ fn row_json(out: &mut Vec<u8>, row: &LineRow, section: Option<&[u8]>, frames: &[
         }
         let mut entry = Object::new(out);
         match frame.function {
-            Some(function) => drop(entry.name("function", &bytes_of(function))),
+            Some(function) => drop(entry.name("function", &function.to_bytes())),
             None => drop(entry.field("function", None::<u64>)),
         }
         let path = frame.file.map(|file| {

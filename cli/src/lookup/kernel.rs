@@ -20,7 +20,7 @@ use super::query::Query;
 use crate::failure::{Failure, exit};
 use crate::frames::Want;
 use crate::source::{self, Source, Taken};
-use crate::text::{bytes_of, os_str};
+use crate::text::os_str;
 use crate::ui::Ui;
 
 /// What symidx names the modules that are none: code that the kernel makes itself.
@@ -120,7 +120,7 @@ impl Kernel {
     fn module_at(&self, address: u64) -> Result<Option<Vec<u8>>, symidx::Corrupt> {
         let symbol = self.kallsyms.lookup(Svma(address))?;
         let module = symbol.map(|symbol| symbol.module()).transpose()?.flatten();
-        Ok(module.map(|module| bytes_of(module).to_vec()))
+        Ok(module.map(|module| module.to_bytes().to_vec()))
     }
 
     /// The image of a module that is loaded; a reason why there is none is a note.

@@ -10,8 +10,6 @@ use symidx::{Frames, Index};
 use symidx_perf::{Answer, DsoId, DsoKind, Located, Names, Place, Session, Spelling};
 use symidx_pprof::{Function, Label, Line, Location, Mapping, Profile, Sample, ValueType};
 
-use crate::text::bytes_of;
-
 /// Bytes of address space for each file.
 const STRETCH: u64 = 1 << 36;
 
@@ -112,7 +110,7 @@ impl Collector {
                 Answer::Symbol(symbol, index, svma, versions) => {
                     let mut name = Vec::new();
                     self.spelling.symbol(&symbol, index, versions, &mut name);
-                    let system = bytes_of(symbol.name());
+                    let system = symbol.name().to_bytes();
                     let system = &*system;
                     location.is_folded = symbol.is_folded();
                     let frames = index.frames(svma).ok();
@@ -156,7 +154,7 @@ impl Collector {
                 Some(function) => {
                     let mut shown = Vec::new();
                     self.spelling.name(function, index, &mut shown);
-                    let system = bytes_of(function);
+                    let system = function.to_bytes();
                     lines.push(self.line(&shown, &system, file.as_bytes(), line, column));
                 }
                 None => lines.push(self.line(name, system, file.as_bytes(), line, column)),

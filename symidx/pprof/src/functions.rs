@@ -4,7 +4,6 @@
 //! same function with lines of two files is two entries, as a line is one of its
 //! function's file.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
@@ -163,7 +162,7 @@ impl Functions {
         let stored: Result<_, Corrupt> = index.display_name(linkage);
         let shown = match (stored, hook) {
             (Ok(Some(stored)), _) => self.text(profile, |out| stored.short().write_to(out)),
-            (_, Some(hook)) => match hook(&bytes_of(linkage)) {
+            (_, Some(hook)) => match hook(&linkage.to_bytes()) {
                 Some(text) => profile.strings.intern(&text),
                 None => system_name,
             },
@@ -171,18 +170,6 @@ impl Functions {
         };
         self.shown.insert(system_name, shown);
         shown
-    }
-}
-
-/// The bytes of a name: where they are, or put together when they are packed.
-fn bytes_of(name: Name<'_>) -> Cow<'_, [u8]> {
-    match name.as_bytes() {
-        Some(bytes) => Cow::Borrowed(bytes),
-        None => {
-            let mut bytes = Vec::with_capacity(name.len());
-            name.pieces().for_each(|piece| bytes.extend_from_slice(piece));
-            Cow::Owned(bytes)
-        }
     }
 }
 

@@ -4,8 +4,6 @@
 
 use symidx::{Binding, Corrupt, Extent, Index, Name, Symbol};
 
-use super::spelling::bytes_of;
-
 /// What decides between two names of one address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
@@ -60,7 +58,7 @@ fn with_version<'a>(plain: Name<'a>, stored: Name<'a>, symtab: Option<&Index<'_>
         return plain;
     }
     let Some(index) = symtab else { return plain };
-    let (bytes, whole) = (bytes_of(plain), bytes_of(stored));
+    let (bytes, whole) = (plain.to_bytes(), stored.to_bytes());
     match whole.strip_prefix(&*bytes) {
         None | Some([]) => plain,
         Some([b'@', b'@', ..]) if index.find(&bytes).take(2).count() < 2 => plain,

@@ -2,8 +2,6 @@
 //!
 //! In: a symbol of an index. Out: bytes appended to a buffer.
 
-use std::borrow::Cow;
-
 use symidx::{Binding, Extent, Index, Name, Symbol};
 use symidx_indexer::demangle::Demangler;
 
@@ -82,7 +80,7 @@ impl Spelling {
                 display.short().pieces().for_each(|piece| out.extend_from_slice(piece));
                 return;
             }
-            if let Some(texts) = self.demangler.texts(&bytes_of(name)) {
+            if let Some(texts) = self.demangler.texts(&name.to_bytes()) {
                 out.extend_from_slice(texts.short);
                 return;
             }
@@ -97,21 +95,9 @@ impl Spelling {
         match index.display_name(name) {
             Ok(Some(display)) => display.short().len(),
             _ => {
-                let texts = self.demangler.texts(&bytes_of(name));
+                let texts = self.demangler.texts(&name.to_bytes());
                 texts.map_or(name.len(), |texts| texts.short.len())
             }
-        }
-    }
-}
-
-/// The bytes of a name: where they are, or put together when they are packed.
-pub(super) fn bytes_of(name: Name<'_>) -> Cow<'_, [u8]> {
-    match name.as_bytes() {
-        Some(bytes) => Cow::Borrowed(bytes),
-        None => {
-            let mut bytes = Vec::with_capacity(name.len());
-            name.pieces().for_each(|piece| bytes.extend_from_slice(piece));
-            Cow::Owned(bytes)
         }
     }
 }

@@ -7,7 +7,7 @@ use symidx::Corrupt;
 use super::{Writer, alias_name};
 use crate::frames::FrameText;
 use crate::lookup::image::{Hit, Miss};
-use crate::text::{Hex, Object, Value as _, bytes_of};
+use crate::text::{Hex, Object, Value as _};
 
 impl Writer {
     pub(super) fn json_hit(
@@ -17,9 +17,9 @@ impl Writer {
         hit: &Hit<'_>,
     ) -> Result<(), Corrupt> {
         let symbol = &hit.symbol;
-        let name = bytes_of(symbol.name());
-        let section = symbol.section()?.map(|section| bytes_of(section.name()));
-        let module = symbol.module()?.map(bytes_of);
+        let name = symbol.name().to_bytes();
+        let section = symbol.section()?.map(|section| section.name().to_bytes());
+        let module = symbol.module()?.map(symidx::Name::to_bytes);
         let mut answer = Object::new(out);
         answer.field("address", Hex(address));
         let mut object = Object::new(answer.key("symbol"));
@@ -35,7 +35,7 @@ impl Writer {
             .field("extent", symbol.extent().as_str())
             .field("section", section)
             .field("module", module)
-            .field("version", symbol.version().map(bytes_of));
+            .field("version", symbol.version().map(symidx::Name::to_bytes));
         let out = object.key("flags");
         out.push(b'[');
         let flags = [
@@ -104,7 +104,7 @@ impl Writer {
                 }
                 (function, _) => {
                     out.extend_from_slice(b"{\"function\":");
-                    let function = function.map(bytes_of);
+                    let function = function.map(symidx::Name::to_bytes);
                     function.as_deref().write(out);
                     out.extend_from_slice(b",\"demangled\":");
                     let names = &mut self.names;

@@ -16,7 +16,7 @@ use super::Style;
 use super::image::{Found, Hit, Miss, Reason};
 use crate::frames::{FrameText, PathText};
 use crate::shown::Shown;
-use crate::text::{UNKNOWN, bytes_of, decimal, hex, plain};
+use crate::text::{UNKNOWN, decimal, hex, plain};
 
 /// How to write answers.
 #[derive(Clone, Debug, Default)]
@@ -151,12 +151,16 @@ impl Writer {
         };
         for (i, frame) in inner.iter().enumerate() {
             self.inlined_by(out, i);
-            self.function(out, &frame.function.map_or(UNKNOWN, bytes_of), frame.display);
+            self.function(
+                out,
+                &frame.function.map_or(UNKNOWN, symidx::Name::to_bytes),
+                frame.display,
+            );
             self.place(out, frame);
             out.push(b'\n');
         }
         self.inlined_by(out, inner.len());
-        self.function(out, &bytes_of(hit.symbol.name()), hit.symbol.display_name()?);
+        self.function(out, &hit.symbol.name().to_bytes(), hit.symbol.display_name()?);
         out.push(b'+');
         hex(out, hit.offset);
         self.place(out, &outermost);
@@ -173,7 +177,11 @@ impl Writer {
                 out.push(b'\n');
             }
             self.inlined_by(out, i);
-            self.function(out, &frame.function.map_or(UNKNOWN, bytes_of), frame.display);
+            self.function(
+                out,
+                &frame.function.map_or(UNKNOWN, symidx::Name::to_bytes),
+                frame.display,
+            );
             self.place(out, frame);
         }
         if frames.is_empty() {
@@ -243,7 +251,7 @@ impl Writer {
     fn remarks(&mut self, out: &mut Vec<u8>, hit: &Hit<'_>) -> Result<(), Corrupt> {
         if let Some(module) = hit.symbol.module()? {
             out.extend_from_slice(b" [");
-            plain(out, &bytes_of(module));
+            plain(out, &module.to_bytes());
             out.push(b']');
         }
         self.file(out, hit.file);
@@ -251,7 +259,7 @@ impl Writer {
             for (i, alias) in hit.symbol.aliases().enumerate() {
                 let before: &[u8] = if i == 0 { b" aliases: " } else { b", " };
                 out.extend_from_slice(before);
-                plain(out, &alias_name(&bytes_of(hit.symbol.name()), &alias?));
+                plain(out, &alias_name(&hit.symbol.name().to_bytes(), &alias?));
             }
         }
         Ok(())
@@ -303,7 +311,7 @@ impl Reason {
 /// An alias as listed: without its version when that is the default one, so
 /// that it reads like the symbol's own name; `f@V1` where it is another one.
 fn alias_name<'i>(primary: &[u8], alias: &AliasName<'i>) -> Cow<'i, [u8]> {
-    let (name, stored) = (bytes_of(alias.name()), bytes_of(alias.stored_name()));
+    let (name, stored) = (alias.name().to_bytes(), alias.stored_name().to_bytes());
     let version = stored.get(name.len()..).unwrap_or(&[]);
     if version.starts_with(b"@@") && *name != *primary { name } else { stored }
 }

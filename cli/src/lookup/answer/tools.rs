@@ -10,7 +10,7 @@ use super::{Writer, path};
 use crate::frames::{FrameText, PathText};
 use crate::lookup::image::{Hit, Miss};
 use crate::lookup::query;
-use crate::text::{Hex, Object, bytes_of, decimal, plain};
+use crate::text::{Hex, Object, decimal, plain};
 
 impl Writer {
     /// Name and `file:line:column` a frame, and an empty line after the last.
@@ -18,7 +18,7 @@ impl Writer {
         let nothing = [FrameText::default()];
         for frame in if frames.is_empty() { &nothing } else { frames } {
             match frame.function {
-                Some(name) => plain(out, self.llvm.full(&bytes_of(name))),
+                Some(name) => plain(out, self.llvm.full(&name.to_bytes())),
                 None => out.extend_from_slice(b"??"),
             }
             out.push(b'\n');
@@ -36,7 +36,7 @@ impl Writer {
     pub(super) fn gnu_frames(&mut self, out: &mut Vec<u8>, frames: &[FrameText<'_>]) {
         for frame in frames {
             match frame.function {
-                Some(name) => plain(out, self.names.full(&bytes_of(name), frame.display)),
+                Some(name) => plain(out, self.names.full(&name.to_bytes(), frame.display)),
                 None => out.extend_from_slice(b"??"),
             }
             out.push(b'\n');
@@ -112,7 +112,7 @@ impl Writer {
                 out.push(b',');
             }
             let number = |number: Option<u32>| u64::from(number.unwrap_or(0));
-            let function = frame.function.map(bytes_of).unwrap_or_default();
+            let function = frame.function.map(symidx::Name::to_bytes).unwrap_or_default();
             let function = self.llvm.full(&function);
             let mut object = Object::new(out);
             object

@@ -67,6 +67,31 @@ pub(super) fn extent(dwarf: &Dwarf<'_>, offset: usize) -> Option<u64> {
 /// A path of more bytes is damage: no system opens one.
 const LONGEST_PATH: usize = 4096;
 
+/// What the header of a line program states: directories, and files by their
+/// directory and name.
+pub(super) struct Stated<'data> {
+    pub(super) directories: Vec<&'data [u8]>,
+    pub(super) files: Vec<(u64, &'data [u8])>,
+}
+
+impl<'data> Stated<'data> {
+    /// Reads both lists; a text that cannot be read is empty.
+    pub(super) fn read(
+        dwarf: &Dwarf<'data>,
+        unit: &Unit<'data>,
+        program: &Program<'data>,
+        allowance: &Allowance,
+    ) -> Self {
+        let header = program.header();
+        let text = |value| text::of(dwarf, Some(unit), &value, allowance).unwrap_or(&[]);
+        let files = header.file_names().iter();
+        Self {
+            directories: header.include_directories().iter().map(|value| text(*value)).collect(),
+            files: files.map(|file| (file.directory_index(), text(file.path_name()))).collect(),
+        }
+    }
+}
+
 /// The file table of one unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FileTable<'data> {
@@ -86,16 +111,9 @@ impl<'data> FileTable<'data> {
         program: &Program<'data>,
         allowance: &Allowance,
     ) -> Self {
-        let header = program.header();
-        let text = |value| text::of(dwarf, Some(unit), &value, allowance).unwrap_or(&[]);
-        let files = header.file_names().iter();
-        Self {
-            version: header.version(),
-            base: comp_dir(unit),
-            directories: header.include_directories().iter().map(|value| text(*value)).collect(),
-            files: files.map(|file| (file.directory_index(), text(file.path_name()))).collect(),
-            numbers: Vec::new(),
-        }
+        let Stated { directories, files } = Stated::read(dwarf, unit, program, allowance);
+        let version = program.header().version();
+        Self { version, base: comp_dir(unit), directories, files, numbers: Vec::new() }
     }
 
     /// Adds a file that the program itself defines (DWARF 2 to 4).

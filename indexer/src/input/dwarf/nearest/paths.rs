@@ -3,9 +3,8 @@
 //!
 //! In: the header of a line program. Out: paths by file number, whole.
 
-use super::super::files::Program;
+use super::super::files::{Program, Stated};
 use super::super::limits::Allowance;
-use super::super::text;
 use super::super::unit::{Dwarf, Unit};
 use crate::model::lines::is_absolute;
 
@@ -30,14 +29,12 @@ impl<'data> Paths<'data> {
         program: &Program<'data>,
         allowance: &Allowance,
     ) -> Self {
-        let header = program.header();
-        let text = |value| text::of(dwarf, Some(unit), &value, allowance).unwrap_or(&[]);
-        let files = header.file_names().iter();
+        let Stated { directories, files } = Stated::read(dwarf, unit, program, allowance);
         Self {
-            from_zero: header.version() >= 5,
+            from_zero: program.header().version() >= 5,
             base: unit.comp_dir.map(|directory| without_host(directory.slice())),
-            directories: header.include_directories().iter().map(|value| text(*value)).collect(),
-            files: files.map(|file| (file.directory_index(), text(file.path_name()))).collect(),
+            directories,
+            files,
         }
     }
 
