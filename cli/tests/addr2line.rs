@@ -292,6 +292,41 @@ fn names_files_and_discriminators_follow_the_rules() {
     }
 }
 
+/// Functions and labels that begin together, of every order of a few sizes.
+#[test]
+fn of_functions_that_begin_together_gnu_addr2line_s_is_taken() {
+    if !gnu() || program(&[]).is_none() {
+        return;
+    }
+    let mut text_of = String::from(".text\n");
+    let mut asked = String::new();
+    let sizes = [0, 1, 4, 8];
+    for (first, second, types) in sizes.iter().flat_map(|first| {
+        sizes.iter().flat_map(move |second| (0..4).map(move |types| (first, second, types)))
+    }) {
+        let start = asked.lines().count() / 3 * 16;
+        for (place, size) in [first, second].into_iter().enumerate() {
+            let name = format!("s{start}_{place}");
+            text_of += &format!(".globl {name}\n{name}:\n.size {name}, {size}\n");
+            if types >> place & 1 == 0 {
+                text_of += &format!(".type {name}, @function\n");
+            }
+        }
+        text_of += ".fill 16, 1, 0x90\n";
+        asked += &[0, 5, 9].map(|offset| format!("{:x}\n", start + offset)).concat();
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let (source, object) = (directory.path().join("x.s"), directory.path().join("x.o"));
+    std::fs::write(&source, text_of).unwrap();
+    let mut compile = Command::new("cc");
+    compile.arg("-c").arg(&source).arg("-o").arg(&object);
+    assert!(compile.status().unwrap().success());
+    assert_same(&["-afe", text(&object)], asked.as_bytes());
+    let mut last: Vec<_> = asked.lines().collect();
+    last.reverse();
+    assert_same(&["-afe", text(&object)], last.join("\n").as_bytes());
+}
+
 /// Data is found where it is declared, at the first byte of its symbol.
 #[test]
 fn data_is_that_of_gnu_addr2line() {

@@ -22,7 +22,6 @@ pub(super) struct Found<'data> {
 struct Function<'data> {
     section: u32,
     size: u64,
-    kind: elf::SymbolType,
     found: Found<'data>,
 }
 
@@ -61,7 +60,6 @@ impl<'data> Symbols<'data> {
             functions.push(Function {
                 section: section.number,
                 size,
-                kind: symbol.kind,
                 found: Found {
                     name: symbol.name,
                     offset: symbol.address.wrapping_sub(start),
@@ -73,7 +71,8 @@ impl<'data> Symbols<'data> {
         Self { functions, last: None }
     }
 
-    /// The function at an offset in a section, or in front of it.
+    /// The function at an offset in a section, or in front of it: of those that
+    /// begin together the largest, of equal ones the first in the table.
     pub(super) fn find(&mut self, section: u32, offset: u64) -> Option<Found<'data>> {
         if let Some(last) = &self.last
             && last.section == section
@@ -88,7 +87,7 @@ impl<'data> Symbols<'data> {
         self.last = nearest.map(|nearest| {
             let first = before.partition_point(|function| key(function) < key(&nearest));
             let here = before.get(first..).unwrap_or(&[]).iter().copied();
-            here.reduce(|best, next| if next.fits_better(&best, offset) { next } else { best })
+            here.reduce(|best, next| if next.size > best.size { next } else { best })
                 .unwrap_or(nearest)
         });
         self.last.map(|function| function.found)
@@ -98,27 +97,6 @@ impl<'data> Symbols<'data> {
 impl Function<'_> {
     fn holds(&self, offset: u64) -> bool {
         offset.checked_sub(self.found.offset).is_some_and(|offset| offset < self.size)
-    }
-
-    /// Whether it is to be preferred to another that begins at the same place:
-    /// what holds the offset, then functions, then what has a type, then the
-    /// smaller one; of those that do not hold it, the greater one.
-    fn fits_better(&self, best: &Self, offset: u64) -> bool {
-        if !best.holds(offset) {
-            return self.size > best.size;
-        }
-        if !self.holds(offset) {
-            return false;
-        }
-        let rank = |function: &Self| match function.kind {
-            elf::STT_FUNC => 2,
-            elf::STT_NOTYPE => 0,
-            _ => 1,
-        };
-        match rank(self).cmp(&rank(best)) {
-            std::cmp::Ordering::Equal => self.size < best.size,
-            order => order.is_gt(),
-        }
     }
 }
 
@@ -191,6 +169,19 @@ mod tests {
         assert_eq!(names(&mut symbols(&list), &[0x62, 5, 0x62]), "o f f");
         assert_eq!(names(&mut symbols(&list), &[150]), "o");
         assert_eq!(names(&mut symbols(&[]), &[0]), "?");
+    }
+
+    /// Whatever their types, and whether they hold the address or not. As 2.40 answers.
+    #[test]
+    fn of_those_that_begin_together_the_largest_counts() {
+        let label = |name, size| PlainSymbol { kind: elf::STT_NOTYPE, ..symbol(name, 0, size) };
+        let find = |list: &[PlainSymbol<'static>]| names(&mut symbols(list), &[0]);
+        assert_eq!(find(&[symbol("small", 0, 4), symbol("large", 0, 8)]), "large");
+        assert_eq!(find(&[symbol("large", 0, 8), symbol("none", 0, 0)]), "large");
+        assert_eq!(find(&[symbol("none", 0, 0), symbol("large", 0, 8)]), "large");
+        assert_eq!(find(&[label("label", 8), symbol("small", 0, 4)]), "label");
+        assert_eq!(find(&[label("first", 4), symbol("second", 0, 4)]), "first");
+        assert_eq!(find(&[label("none", 0), symbol("byte", 0, 1)]), "none");
     }
 
     #[test]
