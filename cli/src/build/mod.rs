@@ -63,8 +63,9 @@ pub(crate) struct BuildArgs {
     #[arg(long)]
     code_only: bool,
     /// Store what people read in place of mangled names (Rust, C++), for readers that
-    /// cannot demangle without heap or have no time to. Adds about half to the size of an
-    /// index of C++ (94 MB become 140 MB for libtorch_cpu), about a fifth to one of Rust.
+    /// cannot demangle without heap or have no time to. Adds two fifths to two thirds
+    /// to the size of an index of C++ (94 MB become 135 MB for libtorch_cpu), about a fifth to
+    /// one of Rust.
     #[arg(long)]
     demangle: bool,
     /// Store names packed: an index without lines becomes a quarter to a half of its size where

@@ -267,7 +267,8 @@ impl<'a> LineTable<'a> {
         Self::new(addresses, Store::default(), Vec::new())
     }
 
-    /// Rows: at least as many as there are spans.
+    /// Rows: about as many as there are spans, more where they repeat a place, fewer
+    /// where sequences cut others.
     pub(super) fn len(&self) -> usize {
         self.store.closed
     }
